@@ -107,33 +107,33 @@ async function runPublishedDetector({ device }) {
 export const programs = (digits) => [
   {
     name: 'digits',
-    budgets: { webgpu: 278_500, cpu: 297_000 },
+    budgets: { webgpu: 279_000, cpu: 295_000 },
     given: digits,
     wanted: digits.probabilities,
     run: runDigits,
   },
   {
     name: 'voice activity detector',
-    budgets: { webgpu: 278_500, cpu: 297_000 },
+    budgets: { webgpu: 279_000, cpu: 295_000 },
     author: authorVoiceDetector,
     run: runVoiceDetector,
   },
   {
     name: 'silero-vad',
-    budgets: { webgpu: 278_500, cpu: 297_000 },
+    budgets: { webgpu: 279_000, cpu: 295_000 },
     file: 'silero-vad/silero_vad.pt',
     wanted: [1],
     run: runPublishedDetector,
   },
   {
     name: 'speech model with stft',
-    budgets: { webgpu: 292_000, cpu: 313_000 },
+    budgets: { webgpu: 292_500, cpu: 310_500 },
     author: authorSpeechModel,
     run: runSpeechModel,
   },
   {
     name: 'authored and saved module',
-    budgets: { webgpu: 327_000, cpu: 346_000 },
+    budgets: { webgpu: 327_500, cpu: 343_500 },
     wanted: [5, 5, 5, 5, 0x50, 0x4b],
     run: authorAndSave,
   },

@@ -20,7 +20,6 @@ import { evaluateConstantGraph } from './constant-evaluation.ts';
 import { convertToSSA } from './ssa/convert-to-ssa.ts';
 import { emitDefinition } from './emission/function-emitter.ts';
 import { liftClosures } from './ssa/lift-closures.ts';
-import { kindsIn } from './ssa/kinds-in.ts';
 import { eraseListLiterals } from './ssa/list-literals.ts';
 import { literalConstant } from './literal-constant.ts';
 import { NATIVE_RESOLVER } from './native-resolver.ts';
@@ -178,8 +177,8 @@ function compileFunction(
     }
     const graph = fn.graphBeingDefined;
     replaceOldOperatorsWithUpgraders(graph);
-    const kinds = kindsIn(graph);
-    convertToSSA(graph, kinds);
+    const { kinds } = graph;
+    convertToSSA(graph);
     if (kinds.has('prim::Loop')) canonicalizeModifiedLoops(graph);
     if (kinds.has('prim::EmptyListLiteral')) eraseListLiterals(graph);
     const { cleanUp } = unit.services;

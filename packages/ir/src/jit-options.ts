@@ -185,6 +185,12 @@ export function jitLog(level: LogLevel, file: string, message: () => string): vo
   sink(lines.map((line) => `[${level} ${file}] ${line}\n`).join(''));
 }
 
+/** Whether nothing is said in the log and nothing limits what passes do, which they ask before each change. */
+export function isSilent(): boolean {
+  if (options === undefined) jitOptions();
+  return logLevels.size === 0 && limits.size === 0;
+}
+
 /** Whether a pass has not made as many changes yet as it may; counts one more where so (PyTorch: JIT_OPT_ALLOWED). */
 export function withinLimit(file: string): boolean {
   jitOptions();

@@ -20,15 +20,22 @@ export { withoutKnownValues, type WithoutKnownValues } from './fusion/known-valu
 export { neutralElement } from './expressions/neutral-element.ts';
 export { normalise, type NormalContraction, type NormalForm, type NormalKernel } from './kernels/normalise.ts';
 export * from './expressions/operand.ts';
-export { longReduction, stagesOf, withReplacement, type TemporaryTensor } from './schedules/reduction-stages.ts';
+export { longReduction, withReplacement } from './kernels/long-reduction.ts';
+export { stagesOf, type TemporaryTensor } from './schedules/reduction-stages.ts';
 export { isSameExpr } from './expressions/same-expr.ts';
 export { hasExpr, isReduced, loadsIn, reductionsIn, walk } from './expressions/walk.ts';
-export { powerOfSoftmax, runningSoftmaxOf, type RunningSoftmax } from './kernels/running-softmax.ts';
-export { keepsRunningSoftmax, sharedTiles } from './schedules/running-softmax-schedule.ts';
+export {
+  keepsRunningSoftmax,
+  powerOfSoftmax,
+  runningSoftmaxOf,
+  type RunningSoftmax,
+} from './kernels/running-softmax.ts';
+export { sharedTiles } from './schedules/running-softmax-schedule.ts';
 export { packOperands } from './fusion/pack-operands.ts';
 export * from './expressions/rational-functions.ts';
 export * from './expressions/scalar-functions.ts';
 export { computesDoubles } from './kernels/precision.ts';
+export { fetchHardwareSchedules } from './schedules/hardware-file.ts';
 export * from './schedules/schedule.ts';
 export { describeMeasured, describeSchedule, whyScheduled } from './schedules/describe-schedule.ts';
 export { rollTrips, type LoopTrip, type RolledTrips } from './fusion/roll-trips.ts';

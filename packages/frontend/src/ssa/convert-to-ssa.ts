@@ -1,24 +1,22 @@
 import { unifyTypes, type Block, type Graph, type Node, type Type, type Value } from '@cresset/ir';
 import { isMeaningfulName } from '../emission/environment.ts';
 import { transformExits } from './exit-transform.ts';
-import { kindsIn } from './kinds-in.ts';
 
 /**
  * Turns a graph with `prim::Load` and `prim::Store` of named variables, and with `break`, `continue` and `return` as nodes, into SSA form (PyTorch: ConvertToSSA).
  *
  * Variables assigned in branches and loops become outputs of these first; then the statements that leave a block get the values they carry; loop conditions
  * move into the loop's body; loads and stores go away; and last the exits are made into control flow.
- *
- * @param kinds of the nodes of the graph as it is
  */
-export function convertToSSA(graph: Graph, kinds = kindsIn(graph)): void {
-  new ControlFlowLoadStores().run(graph.block);
+export function convertToSSA(graph: Graph): void {
+  const { kinds } = graph;
+  if (kinds.has('prim::If') || kinds.has('prim::Loop')) new ControlFlowLoadStores().run(graph.block);
   if (kinds.has('prim::Loop')) {
     new LoopContinuations(graph).run(graph.block);
     inlineLoopConditions(graph.block);
   }
   new EraseLoadStores().run(graph.block);
-  transformExits(graph, kinds);
+  transformExits(graph);
 }
 
 /** What names mean in a block and the blocks around it (PyTorch: MiniEnvironment). */

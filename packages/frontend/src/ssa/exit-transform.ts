@@ -11,17 +11,15 @@ import {
   type Type,
   type Value,
 } from '@cresset/ir';
-import type { Kinds } from './kinds-in.ts';
 import { withBlocksToEnterExit, enterExitToWithBlocks } from './with-blocks.ts';
 
 /**
  * Turns the nodes that leave a block early into control flow: `prim::LoopContinuation` leaves the innermost loop's body, `prim::ReturnStmt`
  * the function or closure (PyTorch: TransformExits). What follows a node that may have left runs only where it has not.
- *
- * @param kinds of the nodes that the graph began with
  */
-export function transformExits(graph: Graph, kinds: Kinds): void {
-  if (!BRANCHING.some((kind) => kinds.has(kind)) && returnAtEnd(graph.block, kinds)) return;
+export function transformExits(graph: Graph): void {
+  const { kinds } = graph;
+  if (!BRANCHING.some((kind) => kinds.has(kind)) && returnAtEnd(graph.block)) return;
   const hasBlocksToLeave = kinds.has('prim::Enter');
   if (hasBlocksToLeave) enterExitToWithBlocks(graph);
   if (kinds.has('prim::Loop')) new ExitTransformer(graph, 'prim::LoopContinuation').transform(graph.block);
@@ -34,9 +32,10 @@ export function transformExits(graph: Graph, kinds: Kinds): void {
 const BRANCHING: readonly Symbol[] = ['prim::If', 'prim::Loop', 'prim::Enter', 'prim::Closure', 'prim::RaiseException'];
 
 /** The values of a return that is the last and only one are the block's; tells whether there is such a one. */
-function returnAtEnd(block: Block, kinds: Kinds): boolean {
+function returnAtEnd(block: Block): boolean {
   const last = block.returnNode.previous;
-  if (last.kind !== 'prim::ReturnStmt' || kinds.get(last.kind) !== 1) return false;
+  if (last.kind !== 'prim::ReturnStmt') return false;
+  for (const node of block.nodes()) if (node.kind === last.kind && node !== last) return false;
   const values = [...last.inputs];
   last.destroy();
   replaceBlockOutputs(block, values);

@@ -1,5 +1,5 @@
 import { type Graph, insertGraph } from '@cresset/ir';
-import { CURRENT_OPERATOR_VERSION, findUpgrader } from './upgraders.ts';
+import { CURRENT_OPERATOR_VERSION, findUpgrader, upgradedKinds } from './upgraders.ts';
 
 /**
  * Puts the bodies of upgraders in place of operators that meant something else in the version of the graph, which is of the
@@ -8,7 +8,8 @@ import { CURRENT_OPERATOR_VERSION, findUpgrader } from './upgraders.ts';
 export function replaceOldOperatorsWithUpgraders(graph: Graph): void {
   const version = graph.opVersion;
   if (version === undefined || version >= CURRENT_OPERATOR_VERSION) return;
-  for (const node of Array.from(graph.allNodes())) {
+  const isOld = upgradedKinds.some((kind) => graph.kinds.has(kind));
+  for (const node of isOld ? Array.from(graph.allNodes()) : []) {
     if (!node.kind.startsWith('aten::')) continue;
     const upgrader = findUpgrader(node.historicSchemaName ?? node.maybeOperator()?.schema.operatorName ?? '', version);
     if (upgrader === undefined) continue;

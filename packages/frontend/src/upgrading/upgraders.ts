@@ -1,4 +1,4 @@
-import { type FunctionSchema, parseSchema, type Graph } from '@cresset/ir';
+import { type FunctionSchema, parseSchema, type Graph, type Symbol } from '@cresset/ir';
 import { builtinFunctionTable } from '../builtin-function-table.ts';
 
 /** From this version of the file format on, every operator means what it means today. */
@@ -131,6 +131,9 @@ const upgraders: ReadonlyMap<string, Upgrader> = new Map(
     new Upgrader(version, `aten::${schema}`, body),
   ]),
 );
+
+/** The kinds of all operators that have one. */
+export const upgradedKinds: readonly Symbol[] = [...new Set([...upgraders.keys()].map((name) => name.split('.')[0]!))];
 
 /** The upgrader that an operator (`aten::div.Tensor`) of that version needs; undefined where it means the same today. */
 export function findUpgrader(operatorName: string, version: number | undefined): Upgrader | undefined {

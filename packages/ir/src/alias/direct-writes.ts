@@ -2,6 +2,7 @@ import { constantValue } from '../graph/constants.ts';
 import type { Node } from '../graph/node.ts';
 import type { Value } from '../graph/value.ts';
 import type { Symbol } from '../graph/symbol.ts';
+import { hasSideEffectsByKind } from '../schema/operator-registry.ts';
 import { MutableTypes } from '../types/mutable-types.ts';
 
 /** Kinds whose outputs are new values and which write to nothing. */
@@ -92,6 +93,30 @@ const NORMALIZATION_FLAGS: ReadonlyMap<Symbol, string> = new Map([
   ['aten::instance_norm', 'use_input_stats'],
 ]);
 
+/** Kinds without blocks that do nothing but give their outputs, and which no schema tells of. */
+const PLAIN_KINDS: ReadonlySet<Symbol> = new Set([
+  'prim::Constant',
+  'prim::GetAttr',
+  'prim::TupleUnpack',
+  'prim::TupleIndex',
+  'prim::TupleSlice',
+  'prim::ListUnpack',
+  ...CONTAINERS,
+]);
+
+/** Whether a node certainly does nothing but give its outputs: what passes ask of every node, answered for most of them with what is known of their kind. */
+export function isPlain(node: Node): boolean {
+  const { kind } = node;
+  if (PLAIN_KINDS.has(kind)) return true;
+  const operator = node.maybeOperator();
+  return (
+    operator?.isPlain === true &&
+    node.blocks.length === 0 &&
+    !NORMALIZATION_FLAGS.has(kind) &&
+    !hasSideEffectsByKind(kind)
+  );
+}
+
 /** The values that a node itself writes to, those in its blocks not asked; null where it may write to anything. */
 export function directlyWritten(node: Node): readonly Value[] | null {
   const { kind } = node;
@@ -107,10 +132,7 @@ export function directlyWritten(node: Node): readonly Value[] | null {
   if (operator?.aliasAnalysis !== 'from-schema') return null;
   const { schema } = operator;
   if (!schema.tellsAliases) return NOTHING;
-  return node.inputs.filter((_, index) => {
-    const annotation = schema.arguments.at(index)?.aliasInfo;
-    return annotation?.isWrite === true || annotation?.containedTypes.some(({ isWrite }) => isWrite) === true;
-  });
+  return node.inputs.filter((_, index) => schema.arguments.at(index)?.isWrittenInto);
 }
 
 /** Whether a value comes from outside the graph or out of a container, and may be anything of its type. */
@@ -123,16 +145,32 @@ export function isFromOutside(value: Value): boolean {
   return EXTRACTORS.has(node.kind) || (node.kind === 'prim::Param' && node.owningBlock.owningNode === undefined);
 }
 
-/** Whether a constant that can be written to is nowhere but where it is made and read: nothing else ever has it or what it holds. */
-export function isOnlyRead(constant: Value): boolean {
+/**
+ * Whether a value that is new where it is made, and can be written to, is nowhere but where it is read: nothing else ever has it or what it holds.
+ *
+ * @param taker a node that may also have it
+ */
+export function isOnlyRead(value: Value, taker?: Node): boolean {
   const types = new MutableTypes();
-  if (constant.type.containedTypes().some((type) => types.isMutable(type))) return false;
-  return constant.uses.every(({ user, offset }) => {
+  if (value.type.containedTypes().some((type) => types.isMutable(type))) return false;
+  for (const { user, offset } of value.uses) {
+    if (user === taker) continue;
     const operator = user.maybeOperator();
-    if (operator?.aliasAnalysis !== 'from-schema') return operator?.aliasAnalysis === 'pure-function';
+    if (operator?.aliasAnalysis === 'pure-function') continue;
+    if (operator?.aliasAnalysis !== 'from-schema' || (NORMALIZATION_FLAGS.has(user.kind) && offset > 0)) return false;
     const argument = operator.schema.arguments.at(offset);
-    return argument !== undefined && argument.aliasInfo === undefined;
-  });
+    if (argument === undefined || argument.aliasInfo !== undefined) return false;
+  }
+  return true;
+}
+
+/** Whether an operator made a value, which by its schema is neither an argument of it nor a view or a part of one. */
+export function isNew({ node, offset, type }: Value): boolean {
+  if (type.kind !== 'TensorType' || node.kind.startsWith('prim::') || WAITS.has(node.kind)) return false;
+  const operator = node.maybeOperator();
+  if (operator?.aliasAnalysis !== 'from-schema') return false;
+  const result = operator.schema.returns.at(offset);
+  return result !== undefined && result.aliasInfo === undefined;
 }
 
 const NOTHING: readonly Value[] = [];

@@ -4,7 +4,9 @@ import {
   ClassType,
   type Graph,
   isFromOutside,
+  isNew,
   isOnlyRead,
+  isPlain,
   operatorRegistry,
   parseIrWithNames,
   registerOperators,
@@ -82,6 +84,32 @@ describe('writers', () => {
     expect(written(norm('0'))).toEqual({ are: [], mayBe: [] });
   });
 
+  test('are none of what is new and only read, while they are of its views and of what it is a view of', () => {
+    const body = `  %a : Tensor = aten::relu(%x)
+  %b : Tensor = aten::relu(%x)
+  %c : Tensor = aten::view(%b, %s)
+  %d : Tensor = aten::relu_(%c)
+  %e : Tensor = aten::relu(%a)
+  return (%a)`;
+    expect(written(body).are).toEqual(['b', 'c', 'd']);
+    const { values } = parse(body);
+    const names = ['x', 'a', 'b', 'c', 'd', 'e'];
+    expect(names.filter((name) => isNew(values.get(name)!))).toEqual(['a', 'b', 'e']);
+    expect(names.filter((name) => isOnlyRead(values.get(name)!))).toEqual(['x', 'd', 'e']);
+  });
+
+  test('are what a norm does to statistics that are new', () => {
+    const norm = `  %n : NoneType = prim::Constant()
+  %f : float = prim::Constant[value=0.1]()
+  %t : bool = prim::Constant[value=1]()
+  %m : Tensor = aten::relu(%x)
+  %a : Tensor = aten::batch_norm(%y, %n, %n, %m, %m, %t, %f, %f, %t)
+  return (%a)`;
+    expect(written(norm).are).toEqual(['m']);
+    const { values } = parse(norm);
+    expect([isOnlyRead(values.get('m')!), isOnlyRead(values.get('y')!)]).toEqual([false, true]);
+  });
+
   test('may be anything of an operator of which nothing is known', () => {
     expect(written('  %a : Tensor = test::mystery(%x)\n  return (%a)').mayBe).toEqual(['self', 'x', 'y', 's', 'a']);
   });
@@ -94,6 +122,29 @@ test('what comes from outside is an input or taken out of one', () => {
   %d : Tensor = prim::unchecked_cast(%c)
   return (%d)`);
   expect(['x', 'a', 'b', 'c', 'd'].filter((name) => isFromOutside(values.get(name)!))).toEqual(['x', 'a', 'b']);
+});
+
+test('plain is what can do nothing but give its outputs', () => {
+  const { graph } = parse(`  %n : NoneType = prim::Constant()
+  %f : float = prim::Constant[value=0.1]()
+  %t : bool = prim::Constant[value=0]()
+  %a : Tensor = aten::relu(%x)
+  %b : Tensor = aten::relu_(%a)
+  %c : Tensor = aten::view(%a, %s)
+  %l : Tensor[] = prim::ListConstruct(%c)
+   = aten::_foreach_relu_(%l)
+  %d : Tensor = test::mystery(%a)
+  %g : Tensor = aten::batch_norm(%y, %n, %n, %x, %x, %t, %f, %f, %t)
+   = prim::SetAttr[name="state"](%self, %d)
+  %h : Tensor = prim::GetAttr[name="state"](%self)
+  return (%g)`);
+  const plain = [...graph.nodes()].filter(isPlain).map(({ kind }) => kind);
+  expect(plain.filter((kind) => kind !== 'prim::Constant')).toEqual([
+    'aten::relu',
+    'aten::view',
+    'prim::ListConstruct',
+    'prim::GetAttr',
+  ]);
 });
 
 test('a constant is only read where nobody can have it', () => {

@@ -1,6 +1,6 @@
 import { AliasDb } from './alias-db.ts';
 import type { Block } from '../graph/block.ts';
-import { directlyWritten } from './direct-writes.ts';
+import { directlyWritten, isNew, isOnlyRead } from './direct-writes.ts';
 import type { Graph } from '../graph/graph.ts';
 import { MutableTypes } from '../types/mutable-types.ts';
 import type { Node } from '../graph/node.ts';
@@ -31,6 +31,8 @@ export class Writers {
   areOf(of: Value | Node): boolean {
     if (!this.mayBeOf(of)) return false;
     if ('inputs' in of ? of.inputs.some((input) => this.#named.has(input)) : this.#named.has(of)) return true;
+    const values = 'inputs' in of ? [...of.inputs, ...of.outputs] : [of];
+    if (values.every((value) => !this.#mayBeWritten(value) || this.#isNobodyElses(value))) return false;
     this.#aliasDb ??= AliasDb.of(this.graph);
     return this.#aliasDb.hasWriters(of);
   }
@@ -46,6 +48,11 @@ export class Writers {
     return 'inputs' in of
       ? of.inputs.some((input) => this.#mayBeWritten(input)) || of.outputs.some((output) => this.#mayBeWritten(output))
       : this.#mayBeWritten(of);
+  }
+
+  /** Whether a value is new where it is made, and nothing that may write to it has it. */
+  #isNobodyElses(value: Value): boolean {
+    return isNew(value) && isOnlyRead(value, this.graph.returnNode);
   }
 
   #mayBeWritten({ type }: Value): boolean {

@@ -24,6 +24,18 @@ beforeEach(() => {
 
 const relu = (input: Value): Node => graph.insertNode(graph.create('aten::relu', [input]));
 
+test('a graph knows the kinds of all nodes that it ever had', () => {
+  relu(x).destroy();
+  expect([...graph.kinds]).toEqual(['prim::Param', 'prim::Return', 'aten::relu']);
+});
+
+test('an operator that comes later is found for a node that had none', () => {
+  const node = graph.insertNode(graph.create('t::late', [x]));
+  expect(node.maybeOperator()).toBeUndefined();
+  registerOperators([{ schema: 't::late(Tensor self) -> Tensor' }]);
+  expect(node.maybeOperator()?.name).toBe('t::late');
+});
+
 describe('names of values', () => {
   test('the newest keeps a name, the older gets a suffix', () => {
     const values = [relu(x), relu(x), relu(x)].map((node) => node.output());

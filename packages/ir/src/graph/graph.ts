@@ -38,6 +38,8 @@ export class Graph {
   opVersion: number | undefined;
   /** Counts changes to nodes, their order and the types of values: what was found out about a graph holds while this is the same. Bookkeeping of Node and Value. */
   revision = 0;
+  /** The kinds of all nodes that were ever made for it, whether or not they are still there: a pass that looks for others need not look. Node adds to them. */
+  readonly kinds: ReadonlySet<Symbol> = new Set();
   #nextUnique = 0;
   #insertPoint: Node;
 

@@ -3,11 +3,16 @@ import type { Block } from './block.ts';
 import { broken, CressetError, invariant } from '../error.ts';
 import type { FunctionSchema } from '../schema/function-schema.ts';
 import type { Graph } from './graph.ts';
-import { type Operator, findOperatorMatching, hasSideEffectsByKind } from '../schema/operator-registry.ts';
+import {
+  type Operator,
+  findOperatorMatching,
+  hasSideEffectsByKind,
+  operatorRegistry,
+} from '../schema/operator-registry.ts';
 import type { InlinedCallStack, Scope } from './scope.ts';
 import type { SourceRange } from '../text/source-range.ts';
 import type { Symbol } from './symbol.ts';
-import { Value } from './value.ts';
+import { type Use, Value } from './value.ts';
 
 /** What only a node itself puts others in the place of. */
 type Own = { inputs: readonly Value[]; outputs: readonly Value[] };
@@ -45,6 +50,8 @@ export class Node extends Attributes {
   #position = 0;
   /** The operator this node was last matched to. Forgotten when inputs or their types change. */
   #operator: Operator | undefined;
+  /** The registry's revision when it had no operator of the kind. */
+  #hasNoneAt = -1;
 
   /** Made by {@link Graph.create} and by blocks only. */
   constructor(graph: Graph, kind: Symbol) {
@@ -52,6 +59,7 @@ export class Node extends Attributes {
     this.owningGraph = graph;
     this.kind = kind;
     this.scope = graph.currentScope;
+    (graph.kinds as Set<Symbol>).add(kind);
   }
 
   // ---- structure
@@ -164,8 +172,10 @@ export class Node extends Attributes {
   /** Appends an input; returns it. */
   addInput(value: Value): Value {
     this.#checkInput(value);
-    this.forgetOperator();
-    value.recordUse({ user: this, offset: this.inputs.length });
+    // `forgetOperator` in its place, as in what else is done for each node of each copy of a graph.
+    this.#operator = undefined;
+    this.owningGraph.revision++;
+    (value.uses as Use[]).push({ user: this, offset: this.inputs.length });
     (this.inputs as Value[]).push(value);
     return value;
   }
@@ -179,7 +189,7 @@ export class Node extends Attributes {
       this.inputs[offset].moveUse(this, offset, offset + 1);
     }
     (this.inputs as Value[]).splice(index, 0, value);
-    value.recordUse({ user: this, offset: index });
+    (value.uses as Use[]).push({ user: this, offset: index });
     return value;
   }
 
@@ -194,13 +204,11 @@ export class Node extends Attributes {
 
   /** Bookkeeping of Value: as {@link replaceInput}, where the old value has already forgotten the use. */
   redirectInput(index: number, value: Value): void {
-    const operator = this.#operator;
-    const isOfSameType = this.inputs[index].type === value.type;
-    this.forgetOperator();
     // Of an input only the type counts, and to find an operator takes longer than all else here.
-    if (isOfSameType) this.#operator = operator;
+    if (this.inputs[index].type !== value.type) this.#operator = undefined;
+    this.owningGraph.revision++;
     (this.inputs as Value[])[index] = value;
-    value.recordUse({ user: this, offset: index });
+    (value.uses as Use[]).push({ user: this, offset: index });
   }
 
   /** Puts `to` in the place of every input that is `from`. */
@@ -222,7 +230,8 @@ export class Node extends Attributes {
   }
 
   removeAllInputs(): void {
-    this.forgetOperator();
+    this.#operator = undefined;
+    this.owningGraph.revision++;
     const { inputs } = this;
     if (inputs.length === 0) return;
     for (let index = 0; index < inputs.length; index++) inputs[index].forgetUse(this, index);
@@ -253,8 +262,10 @@ export class Node extends Attributes {
   // ---- outputs and blocks
 
   addOutput(): Value {
-    const value = new Value(this, this.outputs.length, this.owningGraph.takeUnique());
-    this.forgetOperator();
+    const { owningGraph } = this;
+    const value = new Value(this, this.outputs.length, owningGraph.takeUnique());
+    this.#operator = undefined;
+    owningGraph.revision++;
     (this.outputs as Value[]).push(value);
     return value;
   }
@@ -563,8 +574,12 @@ export class Node extends Attributes {
 
   /** The operator whose schema fits kind and inputs, or undefined (PyTorch: maybeOperator). */
   maybeOperator(): Operator | undefined {
-    // Constants, of which a graph has more than of anything else, are asked as often and are none.
-    if (this.#operator === undefined && this.kind !== 'prim::Constant') this.#operator = findOperatorMatching(this);
+    // Constants, of which a graph has more than of anything else, are asked as often and are none; so are many other kinds.
+    const { kind } = this;
+    if (this.#operator === undefined && kind !== 'prim::Constant' && this.#hasNoneAt !== operatorRegistry.revision) {
+      if (operatorRegistry.operatorsFor(kind).length > 0) this.#operator = findOperatorMatching(this);
+      else this.#hasNoneAt = operatorRegistry.revision;
+    }
     return this.#operator;
   }
 

@@ -144,11 +144,6 @@ export class Value {
     }
   }
 
-  /** Bookkeeping of Node: a new use. */
-  recordUse(use: Use): void {
-    (this.uses as Use[]).push(use);
-  }
-
   /** Bookkeeping of Node: a use that is gone. */
   forgetUse(user: Node, offset: number): void {
     (this.uses as Use[]).splice(this.#indexOfUse(user, offset), 1);

@@ -49,6 +49,12 @@ export class Argument {
     return this.aliasInfo?.isWrite ?? false;
   }
 
+  /** Whether it is written to, or what it holds is. */
+  get isWrittenInto(): boolean {
+    const { aliasInfo } = this;
+    return aliasInfo !== undefined && (aliasInfo.isWrite || aliasInfo.containedTypes.some(({ isWrite }) => isWrite));
+  }
+
   /** Whether it is an `out=` argument: keyword-only and written to (PyTorch: is_out). */
   get isOut(): boolean {
     return this.kwargOnly && this.isWrite;

@@ -40,6 +40,7 @@ export class Operator {
   readonly row: unknown;
   readonly #schemaText: string;
   #schema: FunctionSchema | undefined;
+  #isPlain: boolean | undefined;
 
   constructor(declaration: OperatorDeclaration) {
     const [name, overloadName] = operatorNameOf(declaration.schema);
@@ -59,6 +60,13 @@ export class Operator {
 
   get schemaText(): string {
     return this.#schemaText;
+  }
+
+  /** Whether it writes to no argument and does nothing else beside making its outputs, as far as its declaration tells. */
+  get isPlain(): boolean {
+    return (this.#isPlain ??=
+      this.aliasAnalysis === 'pure-function' ||
+      (this.aliasAnalysis === 'from-schema' && !this.schema.arguments.some(({ isWrittenInto }) => isWrittenInto)));
   }
 }
 
@@ -81,11 +89,14 @@ export class OperatorRegistry {
   readonly #asked = new Map<Symbol, number>();
   /** Overloads in order, made when they are first asked for: sorting needs their schemas parsed. */
   readonly #sorted = new Map<Symbol, readonly Operator[]>();
+  /** Grows with each operator that comes: until then, a name without one stays without one. */
+  revision = 0;
   /** Said of an operator that is not here: how it may come to be known. A sentence after a space, or nothing. */
   noteOn: (name: Symbol) => string = () => '';
 
   /** Adds operators; cheap, since no schema is parsed. A second one of the same name and overload replaces the first. */
   register(declarations: Iterable<OperatorDeclaration>): void {
+    this.revision++;
     for (const declaration of declarations) {
       const operator = new Operator(declaration);
       this.#askSources(operator.name);
@@ -96,6 +107,7 @@ export class OperatorRegistry {
 
   /** Adds operators that are made when their names are asked for. */
   addSource(source: OperatorSource): void {
+    this.revision++;
     this.#sources.push(source);
     this.#sorted.clear();
   }
@@ -143,6 +155,7 @@ export class OperatorRegistry {
 
   /** For tests only. */
   clear(): void {
+    this.revision++;
     this.#byName.clear();
     this.#sources.length = 0;
     this.#asked.clear();
@@ -169,7 +182,6 @@ export function findOperator(name: Symbol, overloadName: string): Operator | und
 
 /** The first overload that fits a node. */
 export function findOperatorMatching(node: Node): Operator | undefined {
-  // Most nodes are of kinds that are no operators, and are asked again and again.
   for (const operator of operatorRegistry.operatorsFor(node.kind))
     if (nodeMatchesSchema(node, operator.schema)) return operator;
   return undefined;

@@ -1,5 +1,5 @@
 import type { Graph } from '../graph/graph.ts';
-import { jitLog, jitOptions, withinLimit } from '../jit-options.ts';
+import { isSilent, jitLog, jitOptions, withinLimit } from '../jit-options.ts';
 import type { Node } from '../graph/node.ts';
 import { printGraph, printNode } from './printer.ts';
 
@@ -15,6 +15,7 @@ export function logGraph(file: string, graph: Graph, title = `After ${file}`): v
  * @param replacement what takes the node's place
  */
 export function mayChange(file: string, node: Node, replacement?: Node): boolean {
+  if (isSilent()) return true;
   const isAllowed = withinLimit(file);
   if (isAllowed) {
     jitLog('UPDATE', file, () => `Changing\n${printNode(node)}${replacement ? `to\n${printNode(replacement)}` : ''}`);

@@ -7,7 +7,7 @@ import { replaceTensorsByNumbers } from './number-constants.ts';
  * dimensions as numbers (PyTorch: CanonicalizeOps).
  */
 export function canonicalizeOps(graph: Graph): void {
-  makeConstantChunks(graph.block);
+  if (graph.kinds.has('aten::chunk')) makeConstantChunks(graph.block);
   replaceTensorsByNumbers(graph.block);
   eliminateDeadCode(graph);
   logGraph('canonicalize_graph_fuser_ops', graph);

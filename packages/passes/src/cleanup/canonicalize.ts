@@ -29,7 +29,7 @@ function forgetNames(block: Block): void {
  * CanonicalizeOutputs).
  */
 export function canonicalizeOutputs(graph: Graph): void {
-  canonicalizeBlockOutputs(graph.block);
+  if (graph.kinds.has('prim::If') || graph.kinds.has('prim::Loop')) canonicalizeBlockOutputs(graph.block);
 }
 
 function canonicalizeBlockOutputs(block: Block): void {

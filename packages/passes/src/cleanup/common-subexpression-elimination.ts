@@ -1,4 +1,15 @@
-import { AliasDb, isFromOutside, logGraph, mayChange, Writers, type Block, type Graph, type Node } from '@cresset/ir';
+import {
+  AliasDb,
+  isFromOutside,
+  isNew,
+  isOnlyRead,
+  logGraph,
+  mayChange,
+  Writers,
+  type Block,
+  type Graph,
+  type Node,
+} from '@cresset/ir';
 import { involvesMutable, isMutableType } from '../mutation/mutable-type.ts';
 import { nodeKey } from './node-key.ts';
 
@@ -32,7 +43,7 @@ class CommonSubexpressionEliminator {
     const lookup: Lookup = (key) => known.get(key) ?? inParents(key);
     let changed = false;
     for (const node of block.nodes()) {
-      if (node.hasSideEffects() || node.isNondeterministic()) continue;
+      if (node.kind !== 'prim::Constant' && (node.hasSideEffects() || node.isNondeterministic())) continue;
       if (node.blocks.length > 0) {
         for (const inner of node.blocks) changed = this.run(inner, lookup) || changed;
         continue;
@@ -72,6 +83,11 @@ class CommonSubexpressionEliminator {
   }
 
   #isInOutput(node: Node): boolean {
-    return this.#aliasDb.mayContainAlias(node.outputs, node.owningGraph.outputs);
+    const { outputs, returnNode } = this.graph;
+    // Most programs give what is new and theirs: then who has it can be seen.
+    if (outputs.every((output) => !isMutableType(output.type) || (isNew(output) && isOnlyRead(output, returnNode)))) {
+      return outputs.some((output) => output.node === node && isMutableType(output.type));
+    }
+    return this.#aliasDb.mayContainAlias(node.outputs, outputs);
   }
 }

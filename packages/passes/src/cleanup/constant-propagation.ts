@@ -75,7 +75,7 @@ class ConstantPropagator {
   }
 
   #propagateBlock(block: Block): void {
-    for (const node of block.nodes()) this.#propagate(node);
+    for (const node of block.nodes()) if (node.kind !== 'prim::Constant') this.#propagate(node);
   }
 
   #propagate(node: Node): void {

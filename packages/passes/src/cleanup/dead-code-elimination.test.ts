@@ -26,6 +26,27 @@ describe('eliminateDeadWrites', () => {
     expect(kindsOf(graph)).toEqual(['aten::relu', 'prim::ListConstruct', 'aten::add_', 'aten::len']);
   });
 
+  it('keeps what is appended to a list that is live, and lets go what is appended to another', () => {
+    const graph = parseIr(`graph(%x : Tensor):
+  %l : Tensor[] = prim::ListConstruct()
+  %m : Tensor[] = prim::ListConstruct()
+  %a : Tensor = aten::relu(%x)
+  %1 : Tensor[] = aten::append(%l, %a)
+  %n : int = aten::len(%l)
+  return (%n)
+`);
+    // What is said of a list by its own name needs no table of aliases, which knows no more.
+    expect(eliminateDeadWrites(graph)).toBe(true);
+    expect(kindsOf(graph)).toEqual(['prim::ListConstruct', 'aten::relu', 'aten::append', 'aten::len']);
+    const dead = parseIr(`graph(%x : Tensor):
+  %m : Tensor[] = prim::ListConstruct()
+  %1 : Tensor[] = aten::append(%m, %x)
+  return (%x)
+`);
+    expect(eliminateDeadWrites(dead)).toBe(true);
+    expect(kindsOf(dead)).toEqual([]);
+  });
+
   it('keeps what the trip before last of a loop makes for the last', () => {
     const graph = parseIr(`graph(%n : int, %x : Tensor):
   %t : bool = prim::Constant[value=1]()

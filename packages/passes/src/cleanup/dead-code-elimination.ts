@@ -2,6 +2,7 @@ import {
   AliasDb,
   directlyWritten,
   isFromOutside,
+  isPlain,
   logGraph,
   mayChange,
   MemoryLocations,
@@ -101,14 +102,16 @@ class DeadCodeEliminator {
     for (const node of block.reverseNodes()) {
       // A constant, which nearly every other node is, makes nothing else live: whether it is live itself is asked when it is found unused.
       if (node.kind === 'prim::Constant') continue;
-      if (!this.options.allowSideEffects && this.#hasSideEffects(node)) marked = this.#markNode(node) || marked;
+      const plain = isPlain(node);
+      if (!plain && !this.options.allowSideEffects && this.#hasSideEffects(node))
+        marked = this.#markNode(node) || marked;
       if (node.kind === 'prim::Loop') {
         // What is live at the end of a trip is live at the beginning of the next.
         while (this.#markBlock(node.blocks[0])) marked = true;
       } else {
         for (const inner of node.blocks) marked = this.#markBlock(inner) || marked;
       }
-      marked = this.#markIfLive(node) || marked;
+      if (!this.#marked.has(node)) marked = this.#markIfLive(node, plain) || marked;
     }
     return marked;
   }
@@ -128,9 +131,8 @@ class DeadCodeEliminator {
     return marked;
   }
 
-  #markIfLive(node: Node): boolean {
-    if (this.#marked.has(node)) return false;
-    return (this.#givesWhatIsLive(node) || this.#writesWhatIsLive(node)) && this.#markNode(node);
+  #markIfLive(node: Node, plain: boolean): boolean {
+    return (this.#givesWhatIsLive(node) || (!plain && this.#writesWhatIsLive(node))) && this.#markNode(node);
   }
 
   #givesWhatIsLive({ outputs }: Node): boolean {
@@ -140,7 +142,10 @@ class DeadCodeEliminator {
 
   #writesWhatIsLive(node: Node): boolean {
     if (this.#findAliases) {
-      this.#hasPassedWriter ||= directlyWritten(node)?.length !== 0;
+      const written = directlyWritten(node);
+      // A list that is appended to is found by its own name.
+      if (written?.some((value) => this.#live.has(value))) return true;
+      this.#hasPassedWriter ||= written?.length !== 0;
       return false;
     }
     const writes = this.#aliasDb?.writesOf(node);
@@ -155,14 +160,14 @@ class DeadCodeEliminator {
     this.#marked.add(node);
     const owner = node.inBlockList ? node.owningBlock.owningNode : undefined;
     if (owner) this.#markNode(owner);
-    for (const input of node.inputs) this.#markValue(input);
+    for (const input of node.inputs) if (!this.#live.has(input)) this.#markValue(input);
     return true;
   }
 
   #markValue(value: Value): boolean {
     if (this.#live.has(value)) return false;
     this.#live.add(value);
-    this.#markMemory(value);
+    if (this.#aliasDb) this.#markMemory(value);
     return true;
   }
 
@@ -186,7 +191,7 @@ class DeadCodeEliminator {
 
   #someHasSideEffects(block: Block): boolean {
     for (const node of block.nodes()) {
-      if (node.kind !== 'prim::Constant' && this.#hasSideEffects(node)) return true;
+      if (!isPlain(node) && this.#hasSideEffects(node)) return true;
     }
     return false;
   }

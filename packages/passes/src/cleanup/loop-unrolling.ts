@@ -34,7 +34,7 @@ export function unrollConstantLoops(graph: Graph): boolean {
 type LoopFilter = (blocks: readonly Block[], loop: Node) => boolean;
 
 function unrollAndSweep(graph: Graph, filter: LoopFilter): boolean {
-  const changed = unrollInBlock(graph.block, filter);
+  const changed = graph.kinds.has('prim::Loop') && unrollInBlock(graph.block, filter);
   if (changed) eliminateDeadCode(graph);
   logGraph('loop_unrolling', graph);
   return changed;

@@ -3,7 +3,7 @@ import { eliminateDeadWrites } from './dead-code-elimination.ts';
 
 /** Takes tuples that are made and taken apart again out of the graph (PyTorch: LowerSimpleTuples). */
 export function lowerSimpleTuples(graph: Graph): boolean {
-  const lowered = lowerTuplesInBlock(graph.block);
+  const lowered = TAKEN_APART.some((kind) => graph.kinds.has(kind)) && lowerTuplesInBlock(graph.block);
   const swept = eliminateDeadWrites(graph);
   logGraph('lower_tuples', graph);
   return swept || lowered;
@@ -19,8 +19,11 @@ export function lowerTuplesInBlock(block: Block): boolean {
   return changed;
 }
 
+/** What takes tuples apart. */
+const TAKEN_APART: readonly string[] = ['prim::TupleUnpack', 'prim::TupleIndex', 'prim::TupleSlice'];
+
 function lowerNode(node: Node): boolean {
-  if (!node.kind.startsWith('prim::Tuple') || node.kind === 'prim::TupleConstruct') return false;
+  if (!TAKEN_APART.includes(node.kind)) return false;
   const construct = node.input(0).node;
   if (construct.kind !== 'prim::TupleConstruct' || !node.hasUses()) return false;
   if (!mayChange('lower_tuples', node)) return false;

@@ -84,8 +84,15 @@ export const operatorAliases: ReadonlyMap<string, string> = new Map([
 
 /** Gives operators with several names, and tests that are written in several ways, one form (PyTorch: NormalizeOps). */
 export function normalizeOps(graph: Graph): boolean {
-  return normalizeBlock(graph.block);
+  for (const kind of graph.kinds) if (mayBeNormalized(kind)) return normalizeBlock(graph.block);
+  return false;
 }
+
+const mayBeNormalized = (kind: string): boolean =>
+  kind === 'aten::rsub' ||
+  kind === 'aten::__is__' ||
+  kind === 'aten::__isnot__' ||
+  operatorAliases.has(kind.slice('aten::'.length));
 
 function normalizeBlock(block: Block): boolean {
   let changed = false;

@@ -2,7 +2,7 @@ import { type Block, constantValue, type Graph, logGraph, mayChange } from '@cre
 
 /** Takes out expansions that the compiler put in by itself (PyTorch: RemoveExpands). */
 export function removeExpands(graph: Graph): void {
-  removeInBlock(graph.block);
+  if (graph.kinds.has('aten::expand')) removeInBlock(graph.block);
   logGraph('remove_expands', graph);
 }
 

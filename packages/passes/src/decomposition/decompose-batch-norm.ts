@@ -5,6 +5,7 @@ import { constantValue, IntType, TensorType, type Graph, type Node, type Value }
  * Its parameters become views that broadcast over the input (`aten::_ncf_unsqueeze`).
  */
 export function decomposeBatchNorm(graph: Graph): boolean {
+  if (!graph.kinds.has('aten::batch_norm')) return false;
   let changed = false;
   for (const node of graph.allNodes()) {
     if (!usesRunningStatistics(node)) continue;

@@ -1,4 +1,4 @@
-import { IntType, ListType, logGraph, TensorType, type Graph, type Node, type Value } from '@cresset/ir';
+import { IntType, ListType, logGraph, operatorsFor, TensorType, type Graph, type Node, type Value } from '@cresset/ir';
 import type { OperatorRow } from '@cresset/operators';
 import { rowOf } from '../fusion/fusable.ts';
 import { inline, insertGraphBefore } from '../cleanup/inliner.ts';
@@ -20,19 +20,27 @@ export function decomposeOps(
 ): boolean {
   const isDecomposed = (node: Node): boolean => {
     const row = rowOf(node);
-    if ((row?.remote && !forDevice) || keeps?.(node)) return false;
-    return (row?.derived?.from ?? row)?.decomposition !== undefined;
+    return hasDecomposition(row) && !(row?.remote && !forDevice) && !keeps?.(node);
   };
   let changed = false;
   for (;;) {
     // Decompositions may use decomposed operators: what is inserted is looked at again.
-    const found = [...graph.allNodes()].filter(isDecomposed);
+    const found = hasDecomposedKinds(graph) ? [...graph.allNodes()].filter(isDecomposed) : [];
     if (found.length === 0) break;
     for (const node of found) decompose(node, compile);
     changed = true;
   }
   logGraph('decompose_ops', graph);
   return changed;
+}
+
+const hasDecomposition = (row: OperatorRow | null | undefined): boolean =>
+  (row?.derived?.from ?? row)?.decomposition !== undefined;
+
+function hasDecomposedKinds(graph: Graph): boolean {
+  for (const kind of graph.kinds)
+    for (const { row } of operatorsFor(kind)) if (hasDecomposition(row as OperatorRow | undefined)) return true;
+  return false;
 }
 
 function decompose(node: Node, compile: DecompositionCompiler): void {

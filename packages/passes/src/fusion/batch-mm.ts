@@ -11,6 +11,7 @@ import {
 import { eliminateDeadCode } from '../cleanup/dead-code-elimination.ts';
 import { peepholeOptimize } from '../peephole/peephole-optimize.ts';
 
+const PRODUCT = 'aten::mm';
 /** Sums of at least so many products become one product. */
 const MIN_TREE_SIZE = 4;
 /** So many products with one factor in common become one. */
@@ -21,6 +22,7 @@ const MIN_SIDE_COUNT = 8;
  * in-place operators is left as it is (PyTorch: BatchMM). Both are then put in terms of products by `decomposeOps`.
  */
 export function batchMm(graph: Graph): boolean {
+  if (!graph.kinds.has(PRODUCT)) return false;
   let products = 0;
   for (const node of graph.allNodes()) {
     if (node.kind.startsWith('aten::') && node.maybeSchema()?.isMutable === true) return false;
@@ -48,7 +50,7 @@ interface Tree {
 }
 
 function isProduct(node: Node): boolean {
-  return node.kind === 'aten::mm';
+  return node.kind === PRODUCT;
 }
 
 function reduceTrees(block: Block, aliasDb: AliasDb): void {

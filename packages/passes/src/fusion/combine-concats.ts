@@ -2,6 +2,7 @@ import { type Block, constantValue, type Graph, mayChange, type Node, Writers } 
 
 /** Joins a concatenation that is only part of another, in the same dimension, into that one (PyTorch: CombineConcats). */
 export function combineConcats(graph: Graph): boolean {
+  if (!graph.kinds.has('aten::cat')) return false;
   const joined = collect(graph.block, new Writers(graph));
   for (const cat of joined) join(cat);
   return joined.length > 0;

@@ -6,6 +6,7 @@ import { rowOf } from './fusable.ts';
  * `dim(x + conv(x))`. A result that nothing but the next operator uses can be fused with it.
  */
 export function hoistRankQueries(graph: Graph): boolean {
+  if (!graph.kinds.has('aten::dim')) return false;
   let changed = false;
   // The first value that has as many dimensions as another.
   const sources = new Map<Value, Value>();

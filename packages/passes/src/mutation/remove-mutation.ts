@@ -26,7 +26,8 @@ export function removeMutation(graph: Graph): boolean {
 
 /** Makes what is appended to, or set in, a list that is being made an element of it (PyTorch: RemoveListMutation). */
 export function removeListMutation(graph: Graph): boolean {
-  const changed = new MutationRemover(graph).removeListMutation(graph.block);
+  const changed =
+    EXTENSIONS.some((kind) => graph.kinds.has(kind)) && new MutationRemover(graph).removeListMutation(graph.block);
   logGraph(LOG, graph);
   return changed;
 }
@@ -43,7 +44,9 @@ export interface TensorMutationOptions {
 
 /** Gives in-place operators on tensors that are new at their place their out-of-place form (PyTorch: RemoveTensorMutation). */
 export function removeTensorMutation(graph: Graph, options: TensorMutationOptions = {}): boolean {
-  const changed = new MutationRemover(graph, options).removeTensorMutation(graph.block);
+  let hasInPlace = false;
+  for (const kind of graph.kinds) hasInPlace ||= kind.endsWith('_');
+  const changed = hasInPlace && new MutationRemover(graph, options).removeTensorMutation(graph.block);
   logGraph(LOG, graph);
   return changed;
 }
@@ -186,10 +189,11 @@ function outOfPlace(node: Node, keepsTypes: boolean): Node | null {
   return null;
 }
 
+const EXTENSIONS: readonly string[] = ['aten::append', 'aten::insert', 'aten::_set_item'];
+
 function extendsNewList(node: Node): boolean {
-  const isPlaced = node.kind === 'aten::insert' || node.kind === 'aten::_set_item';
-  const isExtension = node.kind === 'aten::append' || (isPlaced && typeof constantValue(node.input(1)) === 'bigint');
-  return isExtension && node.input(0).node.kind === 'prim::ListConstruct';
+  if (!EXTENSIONS.includes(node.kind) || node.input(0).node.kind !== 'prim::ListConstruct') return false;
+  return node.kind === 'aten::append' || typeof constantValue(node.input(1)) === 'bigint';
 }
 
 /** `insert` and `_set_item` at a known place; false where the list has no such place. */

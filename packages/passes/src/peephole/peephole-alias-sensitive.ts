@@ -20,6 +20,8 @@ const convolutionRanks: ReadonlyMap<string, bigint> = new Map([
   ['aten::conv3d', 5n],
 ]);
 
+const ARITHMETIC: ReadonlySet<string> = new Set(['aten::add', 'aten::sub', 'aten::mul', 'aten::div']);
+
 const FLOATING: ReadonlySet<string> = new Set(['float16', 'bfloat16', 'float32', 'float64']);
 
 /**
@@ -27,7 +29,10 @@ const FLOATING: ReadonlySet<string> = new Set(['float16', 'bfloat16', 'float32',
  * convolutions' results (PyTorch: PeepholeOptimizeAliasSensitive).
  */
 export function peepholeAliasSensitive(graph: Graph, useShapes = true): boolean {
-  return new AliasSensitive(graph, useShapes).runOn(graph.block);
+  for (const kind of graph.kinds)
+    if (convolutionRanks.has(kind) || ARITHMETIC.has(kind))
+      return new AliasSensitive(graph, useShapes).runOn(graph.block);
+  return false;
 }
 
 class AliasSensitive {
@@ -55,7 +60,7 @@ class AliasSensitive {
       for (const inner of node.blocks) changed = this.runOn(inner) || changed;
       const rank = convolutionRanks.get(node.kind);
       if (rank !== undefined) changed = this.#replaceRanks(node, rank) || changed;
-      else if (this.#changesNothing(node)) changed = this.#replaceByInput(node) || changed;
+      else if (ARITHMETIC.has(node.kind) && this.#changesNothing(node)) changed = this.#replaceByInput(node) || changed;
     }
     return changed;
   }
@@ -85,10 +90,8 @@ class AliasSensitive {
         return Number(constantValue(alpha)) === 1 && isNumber(other, 0);
       case 'aten::mul':
         return (this.#isFloatingPoint(self) || other.type.kind === 'IntType') && isNumber(other, 1);
-      case 'aten::div':
-        return node.inputs.length === 2 && this.#isFloatingPoint(self) && isNumber(other, 1);
       default:
-        return false;
+        return node.inputs.length === 2 && this.#isFloatingPoint(self) && isNumber(other, 1);
     }
   }
 

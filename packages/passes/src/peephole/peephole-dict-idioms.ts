@@ -13,7 +13,7 @@ import {
  * Looks into dicts of constant keys that are made in the graph and never written to (PyTorch: PeepholeOptimizeDictIdioms).
  */
 export function peepholeDictIdioms(graph: Graph): boolean {
-  return runOn(graph.block, new Writers(graph));
+  return graph.kinds.has('prim::DictConstruct') && runOn(graph.block, new Writers(graph));
 }
 
 function runOn(block: Block, writers: Writers): boolean {

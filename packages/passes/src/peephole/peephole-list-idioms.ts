@@ -18,7 +18,7 @@ const LOG = 'peephole_list_idioms';
  * PeepholeOptimizeListIdioms).
  */
 export function peepholeListIdioms(graph: Graph): boolean {
-  return new ListIdioms(graph).run();
+  return graph.kinds.has('prim::ListConstruct') && new ListIdioms(graph).run();
 }
 
 /** What reads a list's length or elements. */

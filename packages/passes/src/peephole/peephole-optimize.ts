@@ -32,7 +32,7 @@ const LOG = 'peephole';
 /** Simplifies what can be seen from a few nodes (PyTorch: PeepholeOptimize), then sweeps what that left unused. */
 export function peepholeOptimize(graph: Graph, { disableShapes = false }: PeepholeOptions = {}): boolean {
   const steps = [
-    runOn(graph.block, !disableShapes),
+    (!disableShapes || BY_KIND.some((kind) => graph.kinds.has(kind))) && runOn(graph.block, !disableShapes),
     peepholeListIdioms(graph),
     peepholeDictIdioms(graph),
     peepholeAliasSensitive(graph, !disableShapes),
@@ -44,6 +44,9 @@ export function peepholeOptimize(graph: Graph, { disableShapes = false }: Peepho
   logGraph(LOG, graph);
   return changed;
 }
+
+/** What is simplified whatever is known of types. */
+const BY_KIND: readonly string[] = ['aten::_grad_sum_to_size', 'aten::t'];
 
 function runOn(block: Block, useShapes: boolean): boolean {
   let changed = false;

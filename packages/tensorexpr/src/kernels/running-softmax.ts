@@ -1,3 +1,4 @@
+import type { DeviceCapabilities } from '../device.ts';
 import { accumulator } from '../expressions/builders.ts';
 import { FreeAxes } from '../expressions/expr-children.ts';
 import type { AccumulatorExpr, AxisExpr, BinaryExpr, Expr, ReduceExpr } from '../expressions/expr.ts';
@@ -107,3 +108,29 @@ function productIn(score: Expr, m: AxisExpr, k: AxisExpr): { sum: ReduceExpr; le
 }
 
 const isProduct = (expr: Expr): expr is BinaryExpr => expr.kind === 'binary' && expr.fn === 'mul';
+
+/** Values with more columns are better off with scores in memory: those in workgroup memory serve so many at a time. */
+const maxColumns = 512;
+
+/** Scores of a head from which on the host makes those of some rows at a time: fewer take as long either way, and little memory. */
+const leastScores = 1 << 18;
+/** Rows, columns and elements of a query that the host has products for. */
+const leastOfProduct = 4;
+
+/** How large one head of attention is. */
+export interface HeadSizes {
+  readonly rows: number;
+  readonly columns: number;
+  readonly positions: number;
+  /** Elements of a query; left out where they are not known. */
+  readonly depth?: number;
+}
+
+/** Whether attention pays as one kernel on a device. */
+export function keepsRunningSoftmax(
+  { rows, columns, positions, depth = leastOfProduct }: HeadSizes,
+  { host }: DeviceCapabilities,
+): boolean {
+  if (host) return rows * positions >= leastScores && Math.min(rows, columns, depth) >= leastOfProduct;
+  return columns <= maxColumns;
+}

@@ -1,5 +1,5 @@
 import type { DeviceCapabilities } from '../device.ts';
-import { scheduleKey, type Schedule } from './schedule.ts';
+import type { Schedule } from './schedule.ts';
 import type { ScheduledLaunch } from './scheduled-launch.ts';
 
 /** A schedule in words, with the numbers that were chosen. */
@@ -33,11 +33,11 @@ export function describeSchedule(schedule: Schedule): string {
 
 /** Why a kernel was scheduled like that: its extents, the rule that they meet, and what the device has. */
 export function whyScheduled(launch: ScheduledLaunch, capabilities: DeviceCapabilities): string {
-  const { schedule, extents, measured } = launch;
+  const { schedule, extents, measured, isByRule } = launch;
   const { software, maxWorkgroupSize, maxWorkgroupStorage, subgroupSize } = capabilities;
   const shape = shapeOf(schedule, extents);
   if (measured)
-    return `${shape}; measured: ${isByRule(launch) ? 'nothing is clearly faster than the rule' : 'clearly faster than the rule'}`;
+    return `${shape}; measured: ${isByRule ? 'nothing is clearly faster than the rule' : 'clearly faster than the rule'}`;
   if (software) return `${shape}; on a software adapter threads share nothing, since to wait costs more`;
   const subgroups = subgroupSize > 0 ? `subgroups of at most ${subgroupSize}` : 'no subgroups';
   const limits = `${maxWorkgroupSize} threads and ${maxWorkgroupStorage} bytes a workgroup at most, ${subgroups}`;
@@ -56,10 +56,6 @@ export function describeMeasured({
   }));
   return [...schedules, ...cuts].map(({ name, nanoseconds }) => ({ schedule: name, microseconds: nanoseconds / 1000 }));
 }
-
-/** Whether the rule's choice is the one that there is: since nothing was measured, or since nothing was clearly faster. */
-const isByRule = ({ schedule, measured }: ScheduledLaunch): boolean =>
-  !measured || scheduleKey(measured[0].schedule) === scheduleKey(schedule);
 
 const several = (count: number, what: string): string => (count === 1 ? what : `${count} times ${what}`);
 

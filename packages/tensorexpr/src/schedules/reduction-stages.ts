@@ -1,14 +1,13 @@
 import type { ScalarType, Tensor } from '@cresset/tensor';
 import { axis, binary, cast, constant, param, reduce, select } from '../expressions/builders.ts';
 import type { DeviceCapabilities } from '../device.ts';
-import { FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr, ExprType, ReduceExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
-import { expressionsOf, mapStore, type LoopNest } from '../kernels/kernel.ts';
+import { longReduction, withReplacement } from '../kernels/long-reduction.ts';
+import { mapStore, type LoopNest } from '../kernels/kernel.ts';
 import { neutralElement } from '../expressions/neutral-element.ts';
 import { normaliseNest, type NormalForm } from '../kernels/normalise.ts';
 import { TensorView } from '../expressions/operand.ts';
-import { reductionsIn } from '../expressions/walk.ts';
 import { Rewriter, substitute } from '../expressions/substitute.ts';
 
 /** Makes a contiguous tensor on the device for what one stage hands to the next. */
@@ -50,23 +49,6 @@ function reductionStages(nest: LoopNest, capabilities: DeviceCapabilities, tempo
   }
 }
 
-/** A reduction over so many elements that is worked out once for a point, and contains no other such one. */
-export function longReduction(nest: LoopNest, longRow: number, done: ReadonlySet<ReduceExpr>): ReduceExpr | null {
-  const freeAxes = new FreeAxes();
-  const inner = new Set(nest.innerAxes);
-  const outer = new Set(nest.axes);
-  const candidates = reductionsIn(nest.stores.flatMap(expressionsOf)).filter(
-    (reduction) =>
-      !done.has(reduction) &&
-      reduction.fn !== 'argmax' &&
-      reduction.fn !== 'argmin' &&
-      pointsOf(reduction.axes) >= longRow &&
-      [...freeAxes.of(reduction)].every((free) => outer.has(free) && !inner.has(free)),
-  );
-  const contains = (one: ReduceExpr, other: ReduceExpr): boolean => reductionsIn([one.body]).includes(other);
-  return candidates.find((one) => !candidates.some((other) => other !== one && contains(one, other))) ?? null;
-}
-
 const chunkTypes: Record<ExprType, ScalarType> = { float: 'float32', i32: 'int32', i64: 'int64', bool: 'bool' };
 
 function chunked(nest: LoopNest, reduction: ReduceExpr, chunks: number, temporary: TemporaryTensor) {
@@ -95,12 +77,6 @@ function chunked(nest: LoopNest, reduction: ReduceExpr, chunks: number, temporar
   };
   const part = axis('c', param('i32', count));
   return { stage, replacement: reduce(reduction.fn, [part], parts.at([...nest.axes, part])) };
-}
-
-/** A nest with another reduction in the place of one. */
-export function withReplacement(nest: LoopNest, reduction: ReduceExpr, replacement: ReduceExpr): LoopNest {
-  const map = new Map<Expr, Expr>([[reduction, replacement]]);
-  return { ...nest, stores: nest.stores.map((store) => mapStore(store, (expr) => substitute(expr, map))) };
 }
 
 /** Steps after which a float sum starts a new partial sum: the error grows with the length of one, not of all. */

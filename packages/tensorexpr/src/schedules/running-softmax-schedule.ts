@@ -18,32 +18,6 @@ export function byRowsOfResult(kernel: RunningSoftmax, schedule: OwnRowsSchedule
   return { kernel, schedule, workgroups: Math.ceil((pointsOf(kernel.batch) * blocks) / ofWorkgroup) };
 }
 
-/** Values with more columns are better off with scores in memory: those in workgroup memory serve so many at a time. */
-const maxColumns = 512;
-
-/** Scores of a head from which on the host makes those of some rows at a time: fewer take as long either way, and little memory. */
-const leastScores = 1 << 18;
-/** Rows, columns and elements of a query that the host has products for. */
-const leastOfProduct = 4;
-
-/** How large one head of attention is. */
-export interface HeadSizes {
-  readonly rows: number;
-  readonly columns: number;
-  readonly positions: number;
-  /** Elements of a query; left out where they are not known. */
-  readonly depth?: number;
-}
-
-/** Whether attention pays as one kernel on a device. */
-export function keepsRunningSoftmax(
-  { rows, columns, positions, depth = leastOfProduct }: HeadSizes,
-  { host }: DeviceCapabilities,
-): boolean {
-  if (host) return rows * positions >= leastScores && Math.min(rows, columns, depth) >= leastOfProduct;
-  return columns <= maxColumns;
-}
-
 /** Of four rows of a thread, these are half of what a shader may have in variables. */
 const maxOwnColumns = 256;
 

@@ -6,7 +6,6 @@ import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { expressionsOf, type LoopNest, type Recurrence } from '../kernels/kernel.ts';
 import { tallTile } from '../kernels/kernel-work.ts';
 import type { NormalContraction, NormalForm } from '../kernels/normalise.ts';
-import type { HardwareSchedules } from './hardware-schedules.ts';
 import { blockedSums } from './reduction-stages.ts';
 import { isReduced, reductionsIn } from '../expressions/walk.ts';
 import { noWholeWords, wholeWordsOf, type WholeWords } from './whole-words.ts';
@@ -199,11 +198,6 @@ export function scheduleKey(schedule: Schedule): string {
 
 /** So many threads keep a GPU busy: a tile is as large as leaves them. */
 export const enoughThreads = 16384;
-
-/** Fetches what only hardware gets, for the capabilities of such a device. */
-export async function fetchHardwareSchedules(): Promise<HardwareSchedules> {
-  return import('./hardware-schedules.ts');
-}
 
 /** Chooses how a kernel is spread over a device's threads, from its extents in this launch. */
 export function chooseSchedule(kernel: NormalForm, capabilities: DeviceCapabilities): Launch {

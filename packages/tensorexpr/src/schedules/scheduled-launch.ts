@@ -1,5 +1,12 @@
 import { pointsOf } from '../expressions/index-value.ts';
-import { rowLength, type Launch, type MeasuredCut, type MeasuredSchedule, type Schedule } from './schedule.ts';
+import {
+  rowLength,
+  scheduleKey,
+  type Launch,
+  type MeasuredCut,
+  type MeasuredSchedule,
+  type Schedule,
+} from './schedule.ts';
 
 /** What is told of a launch when its tensors are gone. */
 export interface ScheduledLaunch {
@@ -12,13 +19,16 @@ export interface ScheduledLaunch {
   readonly extents: readonly number[];
   /** Those that were measured, the rule's first; nothing where the rule alone chose. */
   readonly measured?: readonly MeasuredSchedule[];
+  /** Where some were: whether it is the rule's, since nothing was clearly faster. */
+  readonly isByRule?: boolean;
   /** In how many chunks its sum is, where that was measured. */
   readonly cut?: MeasuredCut;
 }
 
 export function scheduledLaunch({ kernel, schedule, measured, cut }: Launch): ScheduledLaunch {
   const { label } = kernel;
-  const told = { label, schedule, ...(measured && { measured }), ...(cut && { cut }) };
+  const isByRule = measured && scheduleKey(measured[0].schedule) === scheduleKey(schedule);
+  const told = { label, schedule, ...(measured && { measured, isByRule }), ...(cut && { cut }) };
   if (kernel.kind === 'nest') return { ...told, extents: [pointsOf(kernel.axes), rowLength(kernel)] };
   const loops =
     kernel.kind === 'recurrence'
