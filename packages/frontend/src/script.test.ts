@@ -122,6 +122,15 @@ describe('control flow', () => {
     expect(shape(compile('def f(x, c: bool):\n  if c:\n    return x\n  return x + 1'))).toBe('If[ | add]');
   });
 
+  it('keeps two ifs of the program apart, but for a condition of and and or', () => {
+    const flag = 'def f(c: bool, x):\n  if c:\n    y = True\n  else:\n    y = False\n';
+    expect(shape(compile(`${flag}  if y:\n    x = -x\n  return x`))).toBe('If[ | ] If[neg | ]');
+    expect(shape(compile('def f(c: bool, x):\n  if c and True:\n    x = -x\n  return x'))).toBe('If[neg | ]');
+    expect(shape(compile('def f(c: bool, x):\n  if (True if c else False):\n    x = -x\n  return x'))).toBe(
+      'If[ | ] If[neg | ]',
+    );
+  });
+
   it('guards what follows a break, and counts the rounds itself', () => {
     const graph = compile(
       'def f(n: int):\n  s = 0\n  for i in range(n):\n    if i == 3:\n      break\n    s += i\n  return s',

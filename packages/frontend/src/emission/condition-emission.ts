@@ -111,6 +111,9 @@ export function emitToBool(e: Emitter, range: SourceRange, value: Value): Value 
   if (!result.type.isSubtypeOf(BoolType.get())) {
     throw compileError(range, `expected a bool expression for condition but found ${result.type.reprStr()}`);
   }
+  // PyTorch's cast leaves a number behind, which goes away later, but until then keeps an `if` from being merged with one right before it.
+  const { kind } = value.node;
+  if (kind === 'prim::Load' || kind === 'prim::If') e.graph.insertConstant(0n, range);
   return result;
 }
 
