@@ -207,6 +207,32 @@ describe('dtypes', () => {
     );
   });
 
+  it('of convolutions, with the bias first where the padding is numbers, of cells, and of prelu', () => {
+    const ones = (dtype: 'float32' | 'float64', ...sizes: number[]): Tensor =>
+      tensor(Array<number>(sizes.reduce((a, b) => a * b, 1)).fill(1), sizes, dtype);
+    const [input, weight, bias] = [ones('float64', 1, 1, 4), ones('float32', 1, 1, 2), ones('float32', 1)];
+    const one = ints(1n);
+    expect(() => run('aten::conv1d', input, weight, bias, one, ints(0n), one, 1n)).toThrow(
+      'Input type (double) and bias type (float) should be the same',
+    );
+    for (const call of [
+      () => run('aten::conv1d', input, weight, null, one, ints(0n), one, 1n),
+      () => run('aten::conv1d.padding', input, weight, bias, one, 'same', one, 1n),
+      () => run('aten::conv_transpose1d', input, weight, bias, one, ints(0n), ints(0n), 1n, one),
+    ]) {
+      expect(call).toThrow('expected scalar type Double but found Float');
+    }
+    const [square, gates] = [ones('float64', 2, 2), ones('float32', 6, 2)];
+    const cell = (...biases: (Tensor | null)[]): unknown =>
+      run('aten::gru_cell', square, square, gates, gates, ...biases);
+    expect(() => cell(null, null)).toThrow('expected m1 and m2 to have the same dtype, but got: double != float');
+    expect(() => cell(ones('float32', 6), ones('float32', 6))).toThrow(
+      'mat1 and mat2 must have the same dtype, but got',
+    );
+    expect(() => cell(ones('float64', 6), null)).toThrow('self and mat2 must have the same dtype, but got Double and');
+    expect(() => run('aten::prelu', input, bias)).toThrow('prelu: Type promoting not supported. Got Double and Float');
+  });
+
   it('of what is multiplied or made sum to one, where there are elements', () => {
     const flags = (rows: number, columns: number): Tensor =>
       tensor(new Array<number>(rows * columns).fill(1), [rows, columns], 'bool');

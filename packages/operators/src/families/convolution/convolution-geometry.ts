@@ -15,6 +15,8 @@ export interface ConvolutionArgs {
   readonly transposed: boolean;
   readonly output_padding: readonly number[];
   readonly groups: number;
+  /** The input is compared with the bias before the weight. */
+  readonly biasFirst?: boolean;
 }
 
 /** A convolution's sizes, ready to be computed: `input` is batched. */
@@ -113,15 +115,18 @@ export function convolutionOf(args: ConvolutionArgs): Convolution {
   return { ...full, outputSize, padding: padding.map(Math.floor) };
 }
 
-function checkDtypes({ input, weight, bias }: ConvolutionArgs): void {
+function checkDtypes({ input, weight, bias, biasFirst = false }: ConvolutionArgs): void {
+  const { dtype } = input;
   check(
-    bias === null || input.dtype === bias.dtype,
-    () => `Input type (${cppTypeName(input.dtype)}) and bias type (${cppTypeName(bias!.dtype)}) should be the same`,
+    !biasFirst || bias === null || dtype === bias.dtype,
+    () => `Input type (${cppTypeName(dtype)}) and bias type (${cppTypeName(bias!.dtype)}) should be the same`,
   );
-  check(
-    input.dtype === weight.dtype,
-    () => `expected scalar type ${dtypeName(input.dtype)} but found ${dtypeName(weight.dtype)}`,
-  );
+  for (const other of [weight, bias]) {
+    check(
+      other === null || dtype === other.dtype,
+      () => `expected scalar type ${dtypeName(dtype)} but found ${dtypeName(other!.dtype)}`,
+    );
+  }
 }
 
 type Sizes = Omit<Convolution, 'outputSize'>;

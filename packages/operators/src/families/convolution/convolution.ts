@@ -78,6 +78,7 @@ const forward = (rank: number) => {
     padding: typeof padding === 'string' ? namedPadding(padding, args) : padding,
     transposed: false,
     output_padding: none,
+    biasFirst: typeof padding !== 'string',
   });
 };
 

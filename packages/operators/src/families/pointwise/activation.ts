@@ -86,7 +86,7 @@ const preluKernel = pointwise('aten::_prelu_kernel(Tensor self, Tensor weight) -
 function channelWeights({ self, weight }: { self: Tensor; weight: Tensor }): { self: Tensor; weight: Tensor } {
   check(
     self.dtype === weight.dtype,
-    () => `prelu: Type promoting not supported. Got ${dtypeText(self)} and ${dtypeText(weight)}`,
+    () => `prelu: Type promoting not supported. Got ${dtypeName(self.dtype)} and ${dtypeName(weight.dtype)}`,
   );
   if (weight.numel !== 1) {
     check(self.dim > 0, 'Not allow zero-dim input tensor.');
@@ -110,9 +110,6 @@ function channelWeights({ self, weight }: { self: Tensor; weight: Tensor }): { s
     ),
   };
 }
-
-const dtypeText = ({ dtype }: Tensor): string =>
-  ({ float32: 'float', float64: 'double', float16: 'c10::Half', int64: 'long int' })[dtype as string] ?? dtype;
 
 const gate = pointwise(
   'aten::glu.gate(Tensor self, Tensor gate) -> Tensor',

@@ -1,9 +1,10 @@
-import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, exprTypeOf, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
+import { cppTypeName } from '../../kernels/type-names.ts';
 import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers/numbers.ts';
 import { hostRecurrent, hostSteps, projectInput } from './recurrent-host.ts';
 import {
@@ -83,8 +84,23 @@ function cellShape(kind: RecurrentKind, args: CellArgs): TensorMeta[] {
     );
   }
   if (isPlain) checkHidden();
+  checkLinearDtypes(input, weightIh, args.b_ih);
+  checkLinearDtypes(hidden, weightHh, args.b_hh);
   if (!isFloatingPoint(input.dtype)) throw notImplementedFor('addmm_impl_cpu_', dtypeName(input.dtype));
   return states.map(({ sizes }) => ({ sizes, dtype: input.dtype }));
+}
+
+/** What `linear` says of its arguments' dtypes: with a bias it is one product that adds, without it a plain one. */
+function checkLinearDtypes({ dtype }: Tensor, weight: Tensor, bias: Tensor | null): void {
+  const want = weight.dtype;
+  const refuse = (name: string, other: ScalarType): string =>
+    `${name} and mat2 must have the same dtype, but got ${dtypeName(other)} and ${dtypeName(want)}`;
+  check(bias === null || bias.dtype === want, () => refuse('self', bias!.dtype));
+  check(dtype === want, () =>
+    bias === null
+      ? `expected m1 and m2 to have the same dtype, but got: ${cppTypeName(dtype)} != ${cppTypeName(want)}`
+      : refuse('mat1', dtype),
+  );
 }
 
 function cellRow(kind: RecurrentKind): OperatorRow {
