@@ -1,8 +1,7 @@
 import { declareScript } from '@cresset/frontend';
 import { AliasDb, parseIr, parseSchema, type Graph, type Value, lint } from '@cresset/ir';
-import { registerAllOperators } from '@cresset/operators';
 import { canonicalize, namedPasses } from '@cresset/passes';
-import { initializeRuntime, passEnvironment, runtimeConstants } from '@cresset/runtime';
+import { passEnvironment, registerAllParts, runtimeConstants } from '@cresset/runtime';
 import { checkAutodiff, type GradientJson } from './autodiff-case.ts';
 import { checkBytecode, type BytecodeJson } from './bytecode-case.ts';
 import { sameGraph } from './graph-text.ts';
@@ -24,6 +23,8 @@ export interface IrCase extends Partial<GradientJson> {
   readonly source?: string;
   readonly after?: string;
   readonly pass?: string;
+  /** What the pass itself says: whether it changed anything. */
+  readonly returned?: boolean;
   readonly inputs?: readonly (InputShape | null)[];
   readonly passes?: readonly string[];
 }
@@ -41,8 +42,7 @@ type AliasQuery =
 
 /** What is wrong, or null where the case passes. Throws what parsing or a pass throws. */
 export function checkIrCase(json: IrCase): string | null {
-  registerAllOperators();
-  initializeRuntime();
+  registerAllParts();
   if (json.schema !== undefined) return checkSchema(json);
   if (json.queries !== undefined) return checkQueries(json);
   if (json.suite === 'ir/bytecode') return checkBytecode(json.ir!, json.code!);
@@ -64,14 +64,16 @@ function checkRoundTrip({ ir, printed, raises }: IrCase): string | null {
   return same(parseIr(ir!, { constants: runtimeConstants }), printed as string);
 }
 
-function checkPass({ before, source, after, pass, passes: several }: IrCase): string | null {
+function checkPass({ before, source, after, pass, passes: several, returned }: IrCase): string | null {
   const names = several ?? [pass!];
   const passes = namedPasses(passEnvironment);
   const missing = names.find((name) => !(name in passes));
   if (missing !== undefined) return `no pass ${missing}`;
   const graph = source === undefined ? parseIr(before!, { constants: runtimeConstants }) : compiledForward(source);
-  for (const name of names) passes[name](graph);
+  let result: unknown;
+  for (const name of names) result = passes[name](graph);
   lint(graph);
+  if (returned !== undefined && result !== returned) return `returned ${String(result)}`;
   return same(canonicalize(graph), after!);
 }
 

@@ -8,7 +8,7 @@ import { canonicalizeOps } from './cleanup/canonicalize-ops.ts';
 import { eliminateCommonSubexpressions } from './cleanup/common-subexpression-elimination.ts';
 import { poolConstants } from './cleanup/constant-pooling.ts';
 import { propagateConstants } from './cleanup/constant-propagation.ts';
-import { eliminateDeadCode, eliminateDeadCodeInBlock } from './cleanup/dead-code-elimination.ts';
+import { eliminateDeadCodeInBlock } from './cleanup/dead-code-elimination.ts';
 import { eraseNumberTypes } from './cleanup/erase-number-types.ts';
 import { inlineForkWait } from './cleanup/inline-fork-wait.ts';
 import { inline } from './cleanup/inliner.ts';
@@ -83,7 +83,7 @@ export function namedPasses({
     create_autodiff_subgraphs_threshold2: (graph) => createAutodiffSubgraphs(graph, 2),
     create_functional_graphs: createFunctionalGraphs,
     cse: (graph) => eliminateCommonSubexpressions(graph),
-    dce: (graph) => eliminateDeadCode(graph, { aliasDb: AliasDb.of(graph) }),
+    dce: (graph) => eliminateDeadCodeInBlock(graph.block),
     dce_allow_deleting_nodes_with_side_effects: (graph) =>
       eliminateDeadCodeInBlock(graph.block, { allowSideEffects: true }),
     decompose_ops: (graph) => decomposeAddmm(graph, evaluate),

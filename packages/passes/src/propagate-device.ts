@@ -10,7 +10,10 @@ import {
   type Value,
 } from '@cresset/ir';
 
-/** Tells on which devices tensors are, from those of the inputs (PyTorch: DeviceTypePropagation). */
+/**
+ * Tells on which devices tensors are, from those of the inputs (PyTorch: DeviceTypePropagation). What it answers, whether anything
+ * changed, is of operators only: types of blocks do not count.
+ */
 export function propagateDevices(graph: Graph): boolean {
   return propagateInBlock(graph.block);
 }
@@ -43,22 +46,30 @@ function propagateIf(node: Node): boolean {
     const types = [whenTrue, whenFalse].map((branch) => branch.outputs[index].type);
     // Not the device alone: the whole type becomes what both have in common, a Union where that is nothing.
     const type = unifyTypes(types[0], types[1], true);
-    if (type === undefined || type.equals(output.type)) return;
-    output.setType(type);
-    changed = true;
+    if (type !== undefined) output.setType(type);
   });
   return changed;
 }
 
 function propagateLoop(node: Node): boolean {
   const [body] = node.blocks;
+  const initial = node.inputs.slice(2);
+  const carried = body.inputs.slice(1);
+  const results = body.outputs.slice(1);
+  carried.forEach((value, index) => value.setType(initial[index].type));
   let changed = false;
-  const carry = (targets: readonly Value[], sources: readonly Value[]): void => {
-    targets.forEach((target, index) => (changed = setDevice(target, deviceOf(sources[index])) || changed));
-  };
-  carry(body.inputs.slice(1), node.inputs.slice(2));
-  changed = propagateInBlock(body) || changed;
-  carry(node.outputs, body.outputs.slice(1));
+  // What a trip hands on may be less than what it got: until nothing changes.
+  for (let again = true; again;) {
+    again = false;
+    changed = propagateInBlock(body) || changed;
+    carried.forEach((value, index) => {
+      const type = unifyTypes(initial[index].type, results[index].type, true);
+      if (type === undefined || type.equals(value.type)) return;
+      value.setType(type);
+      again = true;
+    });
+  }
+  node.outputs.forEach((output, index) => output.setType(results[index].type));
   return changed;
 }
 

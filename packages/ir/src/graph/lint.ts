@@ -125,11 +125,11 @@ class Linter {
   }
 
   #form(node: Node): void {
-    const [first, second] = node.blocks;
+    const [first] = node.blocks;
     switch (node.kind) {
       case 'prim::If':
-        this.#check(node.blocks.length === 2 && node.inputs.length === 1, node, 'it needs two blocks and one input');
-        for (const block of [first, second]) {
+        this.#check(node.inputs.length === 1, node, 'it needs one input');
+        for (const block of node.blocks) {
           this.#check(block.inputs.length === 0, node, 'a branch has inputs');
           this.#check(block.outputs.length === node.outputs.length, node, 'a branch has another number of outputs');
         }

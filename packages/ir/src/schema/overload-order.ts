@@ -46,7 +46,8 @@ function rankOf({ name, overloadName, schemaText }: Overload): number {
   const args = piecesOf(inBrackets);
   const accepts = (type: RegExp): boolean => args.some((arg) => type.test(arg));
   if (accepts(/^(?:Any|list|tuple)\b/)) return 5;
-  if (accepts(/^Scalar\b/) && !accepts(/^Tensor\b/)) return 4;
+  // A number that is an integer is made a float as any other is.
+  if (accepts(/^Scalar\b/) && !accepts(/^Tensor\b/) && name !== 'aten::Float') return 4;
   if (LATER_OVERLOADS.has(overloadName)) return 3;
   // The overload without a name is the plain form: `clamp` with numbers before `clamp.Tensor`, `all` before `all.dims`.
   if (overloadName === '' && /^[\s*,]*Tensor\b/.test(inBrackets) && name !== 'aten::split') return 0;

@@ -1,5 +1,5 @@
 import { type Block, constantValue, type Graph, logGraph, mayChange, type Node, type Value } from '@cresset/ir';
-import { eliminateDeadCode } from './dead-code-elimination.ts';
+import { eliminateDeadWrites } from './dead-code-elimination.ts';
 import { replaceTensorsByNumbers } from './number-constants.ts';
 
 /**
@@ -9,7 +9,7 @@ import { replaceTensorsByNumbers } from './number-constants.ts';
 export function canonicalizeOps(graph: Graph): void {
   if (graph.kinds.has('aten::chunk')) makeConstantChunks(graph.block);
   replaceTensorsByNumbers(graph.block);
-  eliminateDeadCode(graph);
+  eliminateDeadWrites(graph);
   logGraph('canonicalize_graph_fuser_ops', graph);
 }
 

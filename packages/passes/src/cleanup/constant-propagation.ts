@@ -163,14 +163,13 @@ class ConstantPropagator {
     return this.graph.withInsertPoint(node, () => this.graph.insertConstant(value));
   }
 
-  /** Variables that no trip changes. */
+  /** Variables that each trip hands on as it got them. */
   #removeExtraLoopOutputs(node: Node): void {
     const [body] = node.blocks;
     for (let index = node.outputs.length - 1; index >= 0; index--) {
       const carried = body.inputs[index + 1];
       const initial = node.input(index + 2);
-      const result = body.outputs[index + 1];
-      if (result !== carried && result !== initial) continue;
+      if (body.outputs[index + 1] !== carried) continue;
       node.output(index).replaceAllUsesWith(initial);
       carried.replaceAllUsesWith(initial);
       node.eraseOutput(index);

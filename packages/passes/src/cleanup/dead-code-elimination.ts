@@ -71,14 +71,14 @@ class DeadCodeEliminator {
   }
 
   run(block: Block): boolean {
-    this.#markNode(block.returnNode);
     this.#mark(block);
     if (this.#findAliases && this.#hasPassedWriter) {
-      // Most programs use what they write to, and are done by now.
+      // Most programs use what they write to, and are done by now. Others begin anew: what comes before a write does not make it live.
       this.#aliasDb = this.#findAliases();
       this.#findAliases = undefined;
       this.#sideEffects = new Map();
-      for (const value of this.#live) this.#markMemory(value);
+      this.#marked.clear();
+      this.#live.clear();
       this.#mark(block);
     }
     this.#sweep(block);
@@ -86,13 +86,9 @@ class DeadCodeEliminator {
   }
 
   #mark(block: Block): void {
-    // Uses come after what is used, so one walk backwards finds all of it. Only a list that is found live makes its tensors live, and with them
-    // writes that come after the list was made.
-    let marked = true;
-    while (marked) {
-      this.#hasPassedWriter = false;
-      marked = this.#markBlock(block) && this.#hasPassedWriter && !this.#findAliases;
-    }
+    this.#markNode(block.returnNode);
+    // Uses come after what is used, and readers after who writes, so one walk backwards finds all of it.
+    this.#markBlock(block);
   }
 
   // ---- marking; each function tells whether it marked anything new
@@ -148,11 +144,7 @@ class DeadCodeEliminator {
       this.#hasPassedWriter ||= written?.length !== 0;
       return false;
     }
-    const writes = this.#aliasDb?.writesOf(node);
-    if (!writes || writes.isEmpty) return false;
-    if (writes.intersects(this.#liveMemory)) return true;
-    this.#hasPassedWriter = true;
-    return false;
+    return this.#aliasDb?.writesOf(node)?.intersects(this.#liveMemory) === true;
   }
 
   #markNode(node: Node): boolean {

@@ -8,7 +8,7 @@ import {
   type Node,
   type Value,
 } from '@cresset/ir';
-import { eliminateDeadCode, eliminateDeadCodeInBlock } from './dead-code-elimination.ts';
+import { eliminateDeadWrites, eliminateDeadCodeInBlock } from './dead-code-elimination.ts';
 
 /** Trips that the body of an unrolled loop stands for. */
 const UNROLL_FACTOR = 8;
@@ -35,7 +35,7 @@ type LoopFilter = (blocks: readonly Block[], loop: Node) => boolean;
 
 function unrollAndSweep(graph: Graph, filter: LoopFilter): boolean {
   const changed = graph.kinds.has('prim::Loop') && unrollInBlock(graph.block, filter);
-  if (changed) eliminateDeadCode(graph);
+  if (changed) eliminateDeadWrites(graph);
   logGraph('loop_unrolling', graph);
   return changed;
 }

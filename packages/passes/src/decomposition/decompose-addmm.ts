@@ -1,6 +1,6 @@
 import { type Block, constantValue, type Graph } from '@cresset/ir';
 import { type ConstantEvaluator, propagateConstants } from '../cleanup/constant-propagation.ts';
-import { eliminateDeadCode } from '../cleanup/dead-code-elimination.ts';
+import { eliminateDeadWrites } from '../cleanup/dead-code-elimination.ts';
 import { propagateInputShapes } from '../shape-analysis/propagate-input-shapes.ts';
 
 /**
@@ -11,14 +11,15 @@ export function decomposeAddmm(graph: Graph, evaluate: ConstantEvaluator): void 
   if (!decomposeInBlock(graph.block)) return;
   propagateInputShapes(graph, evaluate);
   propagateConstants(graph, evaluate);
-  eliminateDeadCode(graph);
+  eliminateDeadWrites(graph);
 }
 
 function decomposeInBlock(block: Block): boolean {
   const graph = block.owningGraph;
   let changed = false;
   for (const node of block.nodes()) {
-    for (const inner of node.blocks) changed = decomposeInBlock(inner) || changed;
+    // What changes within does not count, in PyTorch neither.
+    node.blocks.forEach(decomposeInBlock);
     if (node.kind !== 'aten::addmm' || node.inputs.length !== 5) continue;
     if (![3, 4].every((index) => isOne(constantValue(node.input(index))))) continue;
     const [bias, left, right] = node.inputs;

@@ -1,7 +1,7 @@
 import { constantValue, logGraph, mayChange, scalarTypeCode, type Graph, type Node } from '@cresset/ir';
 import type { Tensor } from '@cresset/tensor';
 import type { ConstantEvaluator } from '../cleanup/constant-propagation.ts';
-import { eliminateDeadCode } from '../cleanup/dead-code-elimination.ts';
+import { eliminateDeadWrites } from '../cleanup/dead-code-elimination.ts';
 import {
   arithmeticIn,
   type ConstantArithmetic,
@@ -51,7 +51,7 @@ function foldBatchNorm(
     norm.output().replaceAllUsesWith(layer.output());
     changed = true;
   }
-  eliminateDeadCode(graph);
+  eliminateDeadWrites(graph);
   logGraph(log, graph);
   return changed;
 }

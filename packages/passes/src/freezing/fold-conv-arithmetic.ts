@@ -1,7 +1,7 @@
 import { constantValue, logGraph, mayChange, scalarTypeCode, TensorType, type Graph, type Node } from '@cresset/ir';
 import { isFloatingPoint, Tensor } from '@cresset/tensor';
 import type { ConstantEvaluator } from '../cleanup/constant-propagation.ts';
-import { eliminateDeadCode } from '../cleanup/dead-code-elimination.ts';
+import { eliminateDeadWrites } from '../cleanup/dead-code-elimination.ts';
 import {
   arithmeticIn,
   hasConstantParameters,
@@ -54,7 +54,7 @@ function foldArithmetic(
     node.output().replaceAllUsesWith(conv.output());
     changed = true;
   }
-  eliminateDeadCode(graph);
+  eliminateDeadWrites(graph);
   logGraph('frozen_conv_folding', graph);
   return changed;
 }

@@ -8,7 +8,7 @@ import {
   type Node,
   type Value,
 } from '@cresset/ir';
-import { eliminateDeadCode } from '../cleanup/dead-code-elimination.ts';
+import { eliminateDeadWrites } from '../cleanup/dead-code-elimination.ts';
 import { peepholeOptimize } from '../peephole/peephole-optimize.ts';
 
 const PRODUCT = 'aten::mm';
@@ -18,26 +18,28 @@ const MIN_TREE_SIZE = 4;
 const MIN_SIDE_COUNT = 8;
 
 /**
- * Joins matrix products: sums of them into `prim::MMTreeReduce`, those that share a factor into `prim::MMBatchSide`. A graph with
- * in-place operators is left as it is (PyTorch: BatchMM). Both are then put in terms of products by `decomposeOps`.
+ * Joins matrix products: sums of them into `prim::MMTreeReduce`, those that share a factor into `prim::MMBatchSide`. In a graph with
+ * in-place operators none are joined. Whatever has a product is then swept (PyTorch: BatchMM). Both are put in terms of products by
+ * `decomposeOps`.
  */
 export function batchMm(graph: Graph): boolean {
   if (!graph.kinds.has(PRODUCT)) return false;
   let products = 0;
+  let isMutable = false;
   for (const node of graph.allNodes()) {
-    if (node.kind.startsWith('aten::') && node.maybeSchema()?.isMutable === true) return false;
+    if (node.kind.startsWith('aten::') && node.maybeSchema()?.isMutable === true) isMutable = true;
     if (isProduct(node)) products++;
   }
   if (products === 0) return false;
   // Fewer than that are no tree, and have no side in common often enough.
-  if (products >= MIN_TREE_SIZE) {
+  if (products >= MIN_TREE_SIZE && !isMutable) {
     const aliasDb = AliasDb.of(graph);
     reduceTrees(graph.block, aliasDb);
     batchSides(graph.block, aliasDb);
   }
   // What took products in leaves them unused. Where products were transposed, transpositions may have come together.
-  const changed = eliminateDeadCode(graph);
-  if (changed) peepholeOptimize(graph, { disableShapes: true });
+  const changed = eliminateDeadWrites(graph);
+  peepholeOptimize(graph, { disableShapes: true });
   logGraph('batch_mm', graph);
   return changed;
 }

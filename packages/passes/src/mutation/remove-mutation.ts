@@ -18,10 +18,11 @@ const LOG = 'remove_mutation';
 /**
  * Takes writes to lists and tensors out of a graph where nothing else can see them: `append` to a list that is being made becomes an
  * element of it, an in-place operator its out-of-place form (PyTorch: RemoveListMutation and RemoveTensorMutation).
+ * As there only tensors count for what it answers: whether it changed anything.
  */
 export function removeMutation(graph: Graph): boolean {
-  const lists = removeListMutation(graph);
-  return removeTensorMutation(graph) || lists;
+  removeListMutation(graph);
+  return removeTensorMutation(graph);
 }
 
 /** Makes what is appended to, or set in, a list that is being made an element of it (PyTorch: RemoveListMutation). */

@@ -89,7 +89,9 @@ describe.each(['profiling', 'simple'] as const)('with the executor %s', (executo
     await expect(gradientsOf(task, program.context)).rejects.toThrow(
       'Trying to backward through the graph a second time',
     );
-    const written = await optimized(`a = x * 1.\nb = torch.tanh(a * y) * torch.sigmoid(a) * y\na.zero_()\nreturn b`);
+    const written = await optimized(
+      `a = x * 1.\nb = torch.tanh(a * y) * torch.sigmoid(a) * y\na.zero_()\nreturn b + a`,
+    );
     const [other] = await written.call(x, y);
     await expect(gradientsOf({ ...task, outputs: [other] }, written.context)).rejects.toThrow(
       'modified by an inplace operation: [torch.DoubleTensor [2]], which is output 0 of Zero, is at version 1; expected version 0',

@@ -445,12 +445,12 @@ export const spectralRows: readonly OperatorRow[] = [
     'out_tol_tensor',
   ),
   rankRow(
-    'aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor',
-    'atol_rtol_float_out',
-  ),
-  rankRow(
     'aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor',
     'atol_rtol_tensor_out',
+  ),
+  rankRow(
+    'aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor',
+    'atol_rtol_float_out',
   ),
   pinvRow('aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor', 'out'),
   pinvRow(

@@ -59,9 +59,9 @@ export const conversionRows: readonly OperatorRow[] = [
   { schema: 'aten::Int.float(float a) -> int', scalar: toInt },
   { schema: 'aten::Int.Scalar(Scalar a) -> int', scalar: toInt },
   { schema: 'aten::Int.str(str a) -> int', scalar: (a) => parseInteger(a as string) },
-  { schema: 'aten::Float.bool(bool a) -> float', scalar: Number },
-  { schema: 'aten::Float.int(int a) -> float', scalar: Number },
   { schema: 'aten::Float.Scalar(Scalar a) -> float', scalar: (a) => Number(realOf(a)) },
+  { schema: 'aten::Float.int(int a) -> float', scalar: Number },
+  { schema: 'aten::Float.bool(bool a) -> float', scalar: Number },
   { schema: 'aten::Float.str(str a) -> float', scalar: (a) => parseFloatingPoint(a as string) },
   {
     schema: 'aten::Complex.Scalar(Scalar a) -> complex',
