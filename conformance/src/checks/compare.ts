@@ -123,7 +123,8 @@ async function tensorDifference(
   const numberAt = reader(dtype);
   for (let at = 0; at < expected.length; at++) {
     const same = close ? isClose(numberAt(actual, at), numberAt(expected, at), tolerance) : actual[at] === expected[at];
-    if (!same) return `${path}: wrong values (${dtype})`;
+    if (!same)
+      return `${path}: wrong values (${dtype}), ${numberAt(actual, at)} instead of ${numberAt(expected, at)} at ${at}`;
   }
   return null;
 }
