@@ -43,6 +43,11 @@ const EMPTY_LIST_HINT =
   'Empty lists default to List[Tensor]. Add a variable annotation to the assignment to create an empty list ' +
   'of another type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)\n';
 
+/** What PyTorch says instead of printing a schema that it cannot print, with the place in its own source. */
+const NO_LIST_MESSAGE =
+  'isIntList() INTERNAL ASSERT FAILED at ' +
+  '"/__w/pytorch/pytorch/aten/src/ATen/core/ivalue_inl.h":1985, please report a bug to PyTorch. Expected IntList but got Int';
+
 /** Overloads that TorchScript cannot tell from others, since dtypes are ints to it (PyTorch: isBlockListedSchema). */
 const BLOCK_LISTED: ReadonlySet<string> = new Set(['aten::view.dtype', 'aten::max.unary_out', 'aten::min.unary_out']);
 
@@ -267,6 +272,8 @@ class SchemaMatcher {
   }
 
   #fail(reason: string): undefined {
+    if (this.#failures && this.#schema.arguments.some(isUnprintable))
+      throw compileError(this.#call.range, NO_LIST_MESSAGE);
     this.#failures?.push(`\n${this.#schema}:\n${reason}`);
     return undefined;
   }
@@ -280,6 +287,10 @@ function defaultConstant(argument: Argument): Constant {
     ? (new List(type.elementType, [...(value as IValue[])]) as unknown as Constant)
     : value;
 }
+
+/** Whether PyTorch fails to print an argument: a function's list whose default is one number, as `padding` of `max_pool2d`. */
+const isUnprintable = ({ type, defaultValue }: Argument): boolean =>
+  type instanceof ListType && typeof defaultValue === 'bigint';
 
 /** Whether a single number stands for a list of a fixed length, as in `stride=2`. */
 function isBroadcast(value: Value, argument: Argument): boolean {

@@ -116,6 +116,17 @@ def g(x):
     expect(`${unit.getFunction('__torch__.g').graph}`).toContain('name="max_pool2d_with_indices"');
   });
 
+  it('says what PyTorch says where that is no constant, no bool, or a schema cannot be printed', () => {
+    const errorWith = (args: string): string =>
+      errorOf(() => script(`def f(x, b: bool):\n    return F.max_pool2d(x, ${args})\n`));
+    expect(errorWith('2, return_indices=b')).toMatch(
+      "Keyword argument 'return_indices' for boolean dispatch at position was not constant",
+    );
+    expect(errorWith('2, 2, 0, 1, False, b')).toMatch('Argument for boolean dispatch at position 6 was not constant');
+    expect(errorWith('2, return_indices=None')).toMatch('please report a bug to PyTorch. expected bool');
+    expect(errorWith('2, foo=1')).toMatch('Expected IntList but got Int');
+  });
+
   it('has the modules beside torch.nn.functional that PyTorch has, under their names', () => {
     const unit = script('def f(x, y):\n    return F.mse_loss(x, y)\n');
     unit.getFunction('__torch__.f').ensureDefined();

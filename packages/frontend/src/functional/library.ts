@@ -83,6 +83,10 @@ class FunctionalLibrary {
   }
 }
 
+/** What PyTorch says where the argument is a constant of another type, with the place in its own source. */
+const NO_BOOL_MESSAGE =
+  '0 INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/aten/src/ATen/core/ivalue.h":710, please report a bug to PyTorch. expected bool';
+
 /** One of two functions, by an argument that must be a constant (PyTorch: BooleanDispatchValue). */
 class BooleanDispatchValue extends SugaredValue {
   readonly #position: number;
@@ -105,9 +109,12 @@ class BooleanDispatchValue extends SugaredValue {
   override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const argument = args[this.#position] ?? kwargs.find(({ name }) => name === this.#argument);
     const value = argument === undefined ? false : constantValue(argument.value(fn.graphBeingDefined));
-    if (typeof value !== 'boolean') {
-      throw compileError(range, 'value for boolean dispatch was not constant');
+    if (value === undefined) {
+      const [which, at] =
+        this.#position in args ? ['Argument', ` ${this.#position}`] : [`Keyword argument '${this.#argument}'`, ''];
+      throw compileError(range, `${which} for boolean dispatch at position${at} was not constant`);
     }
+    if (typeof value !== 'boolean') throw compileError(range, NO_BOOL_MESSAGE);
     return (value ? this.#whenTrue : this.#whenFalse).call({ range, fn, args, kwargs });
   }
 }
