@@ -357,3 +357,46 @@ describe('the mode', () => {
     expect(runAll('aten::mode', values, -1n, false).flatMap(elements)).toEqual([1, 15n]);
   });
 });
+
+describe('a dtype that LAPACK does not know', () => {
+  const empty = (dtype: ScalarType, sizes: number[]): Tensor => Tensor.empty(sizes, dtype);
+
+  it('is refused once sizes are right, and not where there are no elements', () => {
+    for (const [name, kernel, ...more] of [
+      ['aten::cholesky', 'cholesky_cpu', false],
+      ['aten::linalg_lu_factor', 'lu_cpu', true],
+      ['aten::linalg_eigvalsh', 'linalg_eigh_cpu', 'L'],
+    ] as const) {
+      expect(() => run(name, empty('bfloat16', [2, 2]), ...more)).toThrow(`"${kernel}" not implemented for 'BFloat16'`);
+      expect((runAll(name, empty('bfloat16', [2, 0, 0]), ...more)[0] as Tensor).numel).toBe(0);
+    }
+    expect(() => run('aten::linalg_eigvalsh', empty('float16', [2, 3]), 'L')).toThrow(
+      'linalg.eigh: A must be batches of square matrices, but they are 2 by 3 matrices',
+    );
+    expect(() => run('aten::geqrf', empty('int32', [0, 0]))).toThrow(`"geqrf_cpu" not implemented for 'Int'`);
+    expect(() => run('aten::geqrf', empty('int32', [3]))).toThrow(
+      'torch.geqrf: input must have at least 2 dimensions.',
+    );
+  });
+
+  it('is refused where a bound follows from it', () => {
+    const none = 'linalg.pinv(Int{[2, 2]}): expected a tensor with 2 or more dimensions of float, double';
+    const unknown = "This function doesn't handle types other than float and double";
+    const pinv = 'aten::linalg_pinv.atol_rtol_float';
+    expect(() => run(pinv, empty('int32', [2, 2]), null, null, false)).toThrow(unknown);
+    expect(() => run(pinv, empty('int32', [2, 2]), null, 0.5, false)).toThrow(none);
+    expect(() => run('aten::linalg_matrix_rank.atol_rtol_float', empty('int8', [0, 2]), null, null, false)).toThrow(
+      unknown,
+    );
+    const rank = run('aten::linalg_matrix_rank.atol_rtol_float', empty('bfloat16', [0, 2, 2]), null, 0.5, false);
+    expect(rank.sizes).toEqual([0]);
+  });
+
+  it('has powers, as long as no inverse is asked for', () => {
+    const sevens = tensor([7, 7, 7, 7], [2, 2], 'uint8');
+    expect(elements(run('aten::linalg_matrix_power', sevens, 4n))).toEqual([8, 8, 8, 8]);
+    expect(() => run('aten::linalg_matrix_power', sevens, -1n)).toThrow(
+      'linalg.inv: Expected a floating point or complex tensor as input. Got Byte',
+    );
+  });
+});

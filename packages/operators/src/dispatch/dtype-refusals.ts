@@ -7,9 +7,15 @@ import { dtypeName } from '../kernels/type-promotion.ts';
 
 /**
  * Dtypes that PyTorch's kernels for the processor refuse although the values would be clear: `i` integers, `j` those with a sign, `n` those of less than 64 bits, `t` bool, `h` float16, `b` bfloat16,
- * `c` complex. What is said is a kernel's name, for "not implemented", or a sentence where `{D}` stands for the dtype. Some are said only where nothing else is wrong.
+ * `c` complex. What is said is a kernel's name, for "not implemented", or a sentence where `{D}` stands for the dtype. Some are said only where nothing else is wrong,
+ * some only where there are elements as well.
  */
-export type DtypeRefusal = readonly [said: string, classes: string, operators: string, when?: 'after sizes'];
+export type DtypeRefusal = readonly [
+  said: string,
+  classes: string,
+  operators: string,
+  when?: 'after sizes' | 'with elements',
+];
 
 /** Those of the common operators; families that come with a part bring theirs. */
 const refused: readonly DtypeRefusal[] = [
@@ -99,7 +105,7 @@ const isKernel = (said: string): boolean => !said.includes(' ');
 export function refusalOf(
   row: OperatorRow,
   dtype: ScalarType,
-  isNow?: (said: string, when?: 'after sizes') => boolean,
+  isNow?: (said: string, when?: DtypeRefusal[3]) => boolean,
 ): OperatorError | null {
   const { name, overload } = boxingOf(row.derived?.from ?? row).signature;
   const own = name.slice('aten::'.length);
@@ -120,13 +126,17 @@ export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>, n
   const tensors = Object.values(args).filter((value) => value instanceof Tensor);
   if (tensors.length === 0) return;
   const [first, ...others] = tensors.map(({ dtype }) => dtype);
+  const isEmpty = tensors[0].numel === 0;
   // `rand_like` and its kind compute in the dtype that is asked for.
   const asked = args.dtype && /_like\b/.test(source.schema) ? (args.dtype as ScalarType) : null;
   const error = refusalOf(
     row,
     asked ?? (source.pointwise ? others.reduce(promoteTypes, first) : first),
     // The kernel of a pointwise operator is asked for last.
-    (said, when) => (source.pointwise && isKernel(said) ? 'after sizes' : when) === now,
+    (said, when) =>
+      when === 'with elements'
+        ? now !== undefined && !isEmpty
+        : (source.pointwise && isKernel(said) ? 'after sizes' : when) === now,
   );
   if (error) throw error;
 }

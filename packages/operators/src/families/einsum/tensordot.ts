@@ -1,6 +1,7 @@
 import type { Tensor } from '@cresset/tensor';
-import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
+import { wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
+import { decomposed } from '../../table/builders.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { refuseBool } from '../products/matrix-product.ts';
 import { type Labelled, labelledRow } from './einsum.ts';
@@ -43,20 +44,20 @@ function tensordot({ self, other, dims_self, dims_other }: TensordotArgs): { ope
   };
 }
 
-function inner({ self, other }: { self: Tensor; other: Tensor }): { operands: Labelled[]; output: string[] } {
-  if (self.dim === 0 || other.dim === 0) return tensordot({ self, other, dims_self: [], dims_other: [] });
-  check(
-    self.sizes[self.dim - 1] === other.sizes[other.dim - 1],
-    () =>
-      `inner() the last dimension must match on both input tensors but got shapes ${sizesText(self.sizes)} and ${sizesText(other.sizes)}`,
-  );
-  return tensordot({ self, other, dims_self: [-1], dims_other: [-1] });
-}
-
 export const tensordotRows: readonly OperatorRow[] = [
   labelledRow<TensordotArgs>(
     'aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor',
     tensordot,
   ),
-  labelledRow('aten::inner(Tensor self, Tensor other) -> Tensor', inner),
+  decomposed(
+    'aten::inner(Tensor self, Tensor other) -> Tensor',
+    `
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    if self.dim() == 0 or other.dim() == 0:
+        return self * other
+    assert self.size(-1) == other.size(-1), f"inner() the last dimension must match on both input tensors but got shapes {self.size()} and {other.size()}"
+    return ops.aten.tensordot(self, other, [-1], [-1])
+`,
+    { out: true },
+  ),
 ];

@@ -1,5 +1,5 @@
 import { isComplex, isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
-import { check, OperatorError } from '../../kernels/errors.ts';
+import { check, notImplementedFor, OperatorError } from '../../kernels/errors.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 
 /** What ATen/native/LinearAlgebraUtils.h checks, in its words. */
@@ -35,6 +35,13 @@ export function checkSameType(a: Tensor, b: Tensor, api: string, names: readonly
   );
 }
 
+/** Throws for a dtype that LAPACK does not know. */
+export function refuseKernel(kernel: string, { dtype }: Tensor): void {
+  if (!isLapackType(dtype)) throw notImplementedFor(kernel, dtypeName(dtype));
+}
+
+const isLapackType = (dtype: ScalarType): boolean => ['float32', 'float64', 'complex64', 'complex128'].includes(dtype);
+
 /** Throws for the first factorisation of a batch that failed (_linalg_check_errors). */
 export function checkInfos(infos: readonly number[], api: string, isMatrix: boolean): void {
   const at = infos.findIndex((info) => info !== 0);
@@ -55,7 +62,8 @@ function failure(info: number, api: string): string {
   return `U[${info},${info}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)`;
 }
 
-/** The distance of one from the next number of a dtype. */
+/** The distance of one from the next number of a dtype (_get_epsilon). */
 export function epsilonOf(dtype: ScalarType): number {
+  check(isLapackType(dtype), "This function doesn't handle types other than float and double");
   return dtype === 'float64' || dtype === 'complex128' ? 2 ** -52 : 2 ** -23;
 }

@@ -29,8 +29,10 @@ function svdRow(schema: string, out: string, api: string, returnsV = false): Ope
     out,
     shape(args) {
       const { self, full, vectors } = parse(args);
+      if (returnsV)
+        check(self.dim >= 2, `${api}: input should have at least 2 dimensions, but has ${self.dim} dimensions instead`);
       checkMatrix(self, api);
-      checkFloating(self, api);
+      checkFloating(self, api, true);
       const [rows, columns] = self.sizes.slice(-2);
       const inner = Math.min(rows, columns);
       const [us, vs] = full ? [rows, columns] : [inner, inner];
@@ -88,7 +90,7 @@ const svdvals = kernel<{ A: Tensor }>('aten::linalg_svdvals(Tensor A, *, str? dr
   out: true,
   shape({ A }) {
     checkMatrix(A, 'linalg.svd');
-    checkFloating(A, 'linalg.svd');
+    checkFloating(A, 'linalg.svd', true);
     return batchMeta(batchOf(A), [Math.min(...A.sizes.slice(-2))], realType(A.dtype));
   },
   *host({ A }, [s]) {
@@ -120,7 +122,6 @@ function eighRow(schema: string, out: string | true): OperatorRow {
     shape(args) {
       const self = (args.self ?? args.A)!;
       checkSquare(self, 'linalg.eigh');
-      checkFloating(self, 'linalg.eigh');
       isUpper(args.UPLO);
       const values: TensorMeta = { sizes: self.sizes.slice(0, -1), dtype: realType(self.dtype) };
       if (out === true) return values;
@@ -151,8 +152,8 @@ function eigRow(schema: string, out: string | boolean, withVectors: boolean): Op
   return kernel<{ self: Tensor }>(schema, {
     out,
     shape({ self }) {
-      checkSquare(self, 'linalg.eig', 'input');
-      checkFloating(self, 'linalg.eig');
+      checkSquare(self, withVectors ? 'linalg.eig' : 'linalg.eigvals');
+      checkFloating(self, 'linalg.eig', true);
       const dtype = complexType(self.dtype);
       const values: TensorMeta = { sizes: self.sizes.slice(0, -1), dtype };
       return withVectors ? [values, { sizes: self.sizes, dtype }] : values;

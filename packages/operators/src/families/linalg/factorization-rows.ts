@@ -32,15 +32,16 @@ function* choleskyFactors(self: Tensor, upper: boolean): Pieces<{ factors: Matri
   };
 }
 
-function choleskyRow(schema: string, api: string, checkArgument: string): OperatorRow {
+function choleskyRow(schema: string, api: string, isOld: boolean): OperatorRow {
   return kernel<CholeskyArgs>(schema, {
     out: true,
     shape({ self }) {
-      checkSquare(self, api, checkArgument);
-      checkFloating(self, api);
+      if (!isOld || self.numel > 0) checkSquare(self, api);
+      if (!isOld) checkFloating(self, api, true);
       return { sizes: self.sizes, dtype: self.dtype };
     },
     *host({ self, upper }, [out]) {
+      if (self.numel === 0) return;
       const { factors, infos } = yield* choleskyFactors(self, upper);
       checkInfos(infos, api, self.dim === 2);
       yield* writeMatrices(out, factors);
@@ -54,7 +55,7 @@ const choleskyEx = kernel<CholeskyArgs>(
     out: 'L(L, info)',
     shape({ self }) {
       checkSquare(self, 'linalg.cholesky');
-      checkFloating(self, 'linalg.cholesky');
+      checkFloating(self, 'linalg.cholesky', true);
       return [
         { sizes: self.sizes, dtype: self.dtype },
         { sizes: batchOf(self), dtype: 'int32' },
@@ -86,7 +87,7 @@ function qrRow(
       const self = (args.A ?? args.self)!;
       const mode = modeOf(args);
       checkMatrix(self, 'linalg.qr');
-      checkFloating(self, 'linalg.qr');
+      checkFloating(self, 'linalg.qr', true);
       const [rows, columns] = self.sizes.slice(-2);
       const inner = mode === 'complete' ? rows : Math.min(rows, columns);
       return [
@@ -123,8 +124,8 @@ function qrMode({ mode }: { mode?: string }): 'reduced' | 'complete' | 'r' {
 const geqrfRow = kernel<{ self: Tensor }>('aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)', {
   out: 'a(a, tau)',
   shape({ self }) {
-    checkMatrix(self, 'geqrf', 'input');
-    checkFloating(self, 'geqrf');
+    check(self.dim >= 2, 'torch.geqrf: input must have at least 2 dimensions.');
+
     const [rows, columns] = self.sizes.slice(-2);
     return [{ sizes: self.sizes, dtype: self.dtype }, batchMeta(batchOf(self), [Math.min(rows, columns)], self.dtype)];
   },
@@ -402,7 +403,7 @@ function ldlRow(schema: string, out: string, hasInfo: boolean): OperatorRow {
     out,
     shape({ self }) {
       checkSquare(self, 'torch.linalg.ldl_factor_ex');
-      checkFloating(self, 'torch.linalg.ldl_factor_ex');
+      checkFloating(self, 'torch.linalg.ldl_factor_ex', true);
       const metas: TensorMeta[] = [
         { sizes: self.sizes, dtype: self.dtype },
         { sizes: self.sizes.slice(0, -1), dtype: 'int32' },
@@ -428,8 +429,8 @@ function ldlRow(schema: string, out: string, hasInfo: boolean): OperatorRow {
 }
 
 export const factorizationRows: readonly OperatorRow[] = [
-  choleskyRow('aten::cholesky(Tensor self, bool upper=False) -> Tensor', 'cholesky', 'A'),
-  choleskyRow('aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor', 'linalg.cholesky', 'A'),
+  choleskyRow('aten::cholesky(Tensor self, bool upper=False) -> Tensor', 'cholesky', true),
+  choleskyRow('aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor', 'linalg.cholesky', false),
   choleskyEx,
   qrRow('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', 'out(Q, R)', qrMode),
   qrRow('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', 'Q(Q, R)', ({ some }) =>

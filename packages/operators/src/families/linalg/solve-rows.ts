@@ -7,6 +7,7 @@ import { sizesText, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { readNumbers } from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
+import { refuseBool } from '../products/matrix-product.ts';
 import { checkFloating, checkInfos, checkMatrix, checkSameType, checkSquare } from './checks.ts';
 import { ldlSolve } from './ldl.ts';
 import { determinant, luFactor, luSolve, signAndLogDeterminant, solveTriangular } from './lu.ts';
@@ -61,7 +62,7 @@ function solveRow(
   always: boolean,
 ): OperatorRow {
   const prepare = ({ A, B, left }: SolveArgs) => {
-    checkFloating(A, 'linalg.solve');
+    checkFloating(A, 'linalg.solve', true);
     checkSquare(A, 'linalg.solve');
     checkSameType(A, B, 'linalg.solve');
     const vector = isVectorCase(A, B);
@@ -294,12 +295,14 @@ function squareRow<Args extends { self: Tensor }>(
   api: string,
   out: boolean,
   apply: (matrix: Matrix, args: Args) => Pieces<Matrix>,
+  checkDtype: (args: Args) => void = ({ self }) => checkFloating(self, api, true),
 ): OperatorRow {
   return kernel<Args>(schema, {
     out,
-    shape({ self }) {
+    shape(args) {
+      const { self } = args;
       checkSquare(self, api);
-      checkFloating(self, api, true);
+      checkDtype(args);
       return { sizes: self.sizes, dtype: self.dtype };
     },
     *host(args, [result]) {
@@ -308,7 +311,18 @@ function squareRow<Args extends { self: Tensor }>(
   });
 }
 
-function* power(matrix: Matrix, { self, n }: { self: Tensor; n: number }): Pieces<Matrix> {
+interface PowerArgs {
+  readonly self: Tensor;
+  readonly n: number;
+}
+
+/** Products take any numbers, inverses floating-point ones. */
+function checkPower({ self, n }: PowerArgs): void {
+  if (n < 0) checkFloating(self, 'linalg.inv');
+  if (n > 1 && self.numel > 0) refuseBool(self.dim === 2 ? 'addmm_impl_cpu_' : 'bmm', self, self);
+}
+
+function* power(matrix: Matrix, { self, n }: PowerArgs): Pieces<Matrix> {
   if (n >= 0) return yield* matrixPower(matrix, n);
   const { lu, pivots, info } = yield* luFactor(matrix);
   checkInfos([info], 'linalg.inv', self.dim === 2);
@@ -329,7 +343,7 @@ function determinantRow(
     shape(args) {
       const a = args[argument];
       checkSquare(a, api);
-      checkFloating(a, api);
+      checkFloating(a, api, api === 'linalg.det');
       const metas = results.map((name): TensorMeta => {
         if (name === 'LU') return { sizes: a.sizes, dtype: a.dtype };
         if (name === 'pivots') return { sizes: a.sizes.slice(0, -1), dtype: 'int32' };
@@ -409,7 +423,7 @@ function* solveFromLu({ LU, pivots, B, left, adjoint }: LuSolveArgs, out: Tensor
 }
 
 function shapeFromLu({ LU, pivots, B, left }: LuSolveArgs): TensorMeta {
-  checkFloating(LU, 'torch.linalg.lu_solve');
+  checkFloating(LU, 'torch.linalg.lu_solve', true);
   checkSameType(LU, B, 'linalg.lu_solve', ['LU', 'B']);
   check(pivots.dtype === 'int32', 'linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32');
   checkSquare(LU, 'torch.linalg.lu_solve');
@@ -460,7 +474,7 @@ const ldlSolveRow = kernel<LdlSolveArgs>(
     shape({ LD, pivots, B }) {
       const api = 'torch.linalg.ldl_solve';
       checkSquare(LD, api);
-      checkFloating(LD, api);
+      checkFloating(LD, api, true);
       const [rows, own] = [LD.sizes.at(-1)!, B.sizes[wrapDimOfRanked(-2, B.dim)]];
       check(
         LD.dtype === B.dtype,
@@ -536,8 +550,8 @@ export const solveRows: readonly OperatorRow[] = [
   // Of half precision PyTorch 2.13 gives NaN or numbers that are thousands of times too large; here it is the exponential.
   squareRow('aten::linalg_matrix_exp(Tensor self) -> Tensor', 'linalg.matrix_exp', true, matrixExponential),
   squareRow('aten::matrix_exp(Tensor self) -> Tensor', 'linalg.matrix_exp', false, matrixExponential),
-  squareRow('aten::linalg_matrix_power(Tensor self, int n) -> Tensor', 'linalg.matrix_power', true, power),
-  squareRow('aten::matrix_power(Tensor self, int n) -> Tensor', 'linalg.matrix_power', true, power),
+  squareRow('aten::linalg_matrix_power(Tensor self, int n) -> Tensor', 'linalg.matrix_power', true, power, checkPower),
+  squareRow('aten::matrix_power(Tensor self, int n) -> Tensor', 'linalg.matrix_power', true, power, checkPower),
   determinantRow('aten::linalg_det(Tensor A) -> Tensor', 'A', true, 'linalg.det', ['det']),
   determinantRow('aten::det(Tensor self) -> Tensor', 'self', false, 'linalg.det', ['det']),
   determinantRow(

@@ -4,12 +4,12 @@ import { isComplex, realType, Tensor, type ScalarType, scratch } from '@cresset/
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { copyInto } from '../../kernels/copy.ts';
-import { reducedSizes, wrapDim, wrapDims } from '../../kernels/dimensions.ts';
+import { reducedSizes, wrapDim, wrapDimOfRanked, wrapDims } from '../../kernels/dimensions.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import { readNumbers } from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { checkFloating, checkMatrix, checkSquare, epsilonOf } from './checks.ts';
+import { checkFloating, checkMatrix, checkSquare, epsilonOf, refuseKernel } from './checks.ts';
 import { hermitianEigen, singularValues, type SingularValues } from './jacobi.ts';
 import { luFactor, luSolve } from './lu.ts';
 import { Matrix, readMatrices, readParts, writeMatrices, writeVectors } from './matrix.ts';
@@ -171,7 +171,6 @@ interface CondArgs {
 }
 
 function* condition(matrix: Matrix, order: Order): Pieces<number> {
-  if (matrix.rows === 0) return 0;
   if (order === 2 || order === -2) {
     const { s } = yield* singularValues(matrix);
     const [largest, smallest] = [s[0], s[s.length - 1]];
@@ -190,13 +189,16 @@ function condRow(schema: string, out: string): OperatorRow {
     shape(args) {
       const { self, p } = args;
       check(self.dim >= 2, 'linalg.cond: The input tensor must have at least 2 dimensions.');
-      const order = orderIn(args);
-      if (Math.abs(Number(order)) !== 2)
-        checkSquare(self, `linalg.cond(ord=${typeof p === 'string' ? p : orderText(Number(p))})`);
-      checkFloating(self, 'linalg.cond');
+      const bySingularValues = Math.abs(Number(orderIn(args))) === 2;
+      if (self.numel > 0) {
+        if (!bySingularValues)
+          checkSquare(self, `linalg.cond(ord=${typeof p === 'string' ? p : orderText(Number(p))})`);
+        checkFloating(self, bySingularValues ? 'linalg.svd' : 'linalg.inv', bySingularValues);
+      }
       return { sizes: batchOf(self), dtype: realType(self.dtype) };
     },
     *host(args, [result]) {
+      if (args.self.numel === 0) return;
       writeVectors(result, yield* mapped(yield* readMatrices(args.self), (matrix) => condition(matrix, orderIn(args))));
     },
   });
@@ -257,12 +259,18 @@ function rankRow(schema: string, out: string): OperatorRow {
     shape(args) {
       const self = args.self ?? args.input;
       checkMatrix(self, 'torch.linalg.matrix_rank', 'input');
-      if (args.hermitian) checkSquare(self, 'torch.linalg.matrix_rank');
-      checkFloating(self, 'torch.linalg.matrix_rank');
-      return { sizes: batchWith(self, rankTolerances(args)), dtype: 'int64' };
+      const tolerances = rankTolerances(args);
+      if (tolerances.rtol === null) epsilonOf(self.dtype);
+      if (self.numel > 0) {
+        if (args.hermitian) checkSquare(self, 'linalg.eigh');
+        else checkFloating(self, 'linalg.svd', true);
+        refuseKernel(args.hermitian ? 'linalg_eigh_cpu' : 'linalg_svd_cpu', self);
+      }
+      return { sizes: batchWith(self, tolerances), dtype: 'int64' };
     },
     *host(args, [result]) {
       const self = args.self ?? args.input;
+      if (self.numel === 0) return;
       const tolerances = rankTolerances(args);
       const threshold = thresholds(self, tolerances, result.sizes);
       writeVectors(
@@ -308,13 +316,17 @@ function pinvRow(schema: string, out: string | false): OperatorRow {
         !(rcond instanceof Tensor && isComplex(rcond.dtype)),
         'torch.linalg.pinv: rcond tensor of complex type is not supported.',
       );
+      if (pinvTolerances(args).rtol === null) {
+        wrapDimOfRanked(-2, self.dim);
+        epsilonOf(self.dtype);
+      }
       const isTaken = ['float32', 'float64', 'complex64', 'complex128'].includes(self.dtype) && self.dim >= 2;
       check(
         isTaken,
         () =>
           `linalg.pinv(${dtypeName(self.dtype)}{[${self.sizes.join(', ')}]}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types`,
       );
-      if (args.hermitian) checkSquare(self, 'linalg.pinv');
+      if (args.hermitian && self.numel > 0) checkSquare(self, 'linalg.eigh');
       const [rows, columns] = self.sizes.slice(-2);
       // Of no elements the bounds are not looked at, nor their sizes.
       const batch = self.numel === 0 ? batchOf(self) : batchWith(self, pinvTolerances(args));
@@ -367,6 +379,8 @@ const leastSquares = kernel<LstsqArgs>(
       const vectorSizes = self.sizes.slice(0, -1);
       const isVector = self.dim - 1 === b.dim && b.sizes.every((size, dim) => size === vectorSizes[dim]);
       checkLeastSquares(args, isVector);
+      if (rcond === null) epsilonOf(self.dtype);
+      refuseKernel('linalg_lstsq_cpu', self);
       const right = isVector ? b.asStrided([...b.sizes, 1], [...b.strides, 1]) : b;
       const batch = broadcastSizes(batchOf(self), batchOf(right));
       const [rows, columns] = self.sizes.slice(-2);

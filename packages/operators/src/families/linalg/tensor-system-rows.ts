@@ -20,6 +20,7 @@ const tensorInverse = kernel<{ self: Tensor; ind: number }>(
     out: true,
     shape({ self, ind }) {
       check(ind > 0, `Expected a strictly positive integer for 'ind', but got ${ind}`);
+      check(ind <= self.dim, `ArrayRef: invalid slice, N = ${ind}; size = ${self.dim}`);
       const [end, start] = [self.sizes.slice(ind), self.sizes.slice(0, ind)];
       check(product(end) === product(start), requirement(['ind:', ':ind'], [product(end), product(start)]));
       return { sizes: [...end, ...start], dtype: self.dtype };
@@ -28,7 +29,7 @@ const tensorInverse = kernel<{ self: Tensor; ind: number }>(
       const size = product(self.sizes.slice(ind));
       const [matrix] = yield* readMatrices(copied(self, [size, size]));
       const { lu, pivots, info } = yield* luFactor(matrix);
-      check(info === 0, 'Failed to invert the input tensor, because it is singular.');
+      checkInfos([info], 'inv', true);
       yield* writeMatrices(out, [yield* luSolve(lu, pivots, Matrix.identity(size))]);
     },
   },

@@ -218,6 +218,7 @@ def dist(self: Tensor, other: Tensor, p: number) -> Tensor:
     'aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor',
     `
 def linalg_vander(x: Tensor, N: Optional[int]) -> Tensor:
+    assert x.dtype not in [5, 11, 15], f"linalg.vander supports floating point, complex, and integer tensors, but got {ops.prim.dtype_name(x, x)}"
     count = (1 if x.dim() == 0 else x.size(-1)) if N is None else N
     assert count > 1, "N must be greater than 1."
     column = torch.unsqueeze(torch.reshape(x, [1]) if x.dim() == 0 else x, -1)

@@ -20,7 +20,6 @@ export const numpyDtypes: DtypeLimits = {
       'after sizes',
     ],
     ['heaviside is not yet implemented for complex tensors.', 'c', 'heaviside'],
-    ['linalg.vander supports floating point, complex, and integer tensors, but got {D}', 'htb', 'linalg_vander'],
     ['pdist', 'hb', 'pdist'],
     ['pdist only supports floating-point dtypes', 'itc', 'pdist'],
   ],
