@@ -13,6 +13,7 @@ import { ClassDefiner } from './modules/class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
 import { declareFunctions, evaluateCompiled, makeTypeParser } from './define.ts';
 import { emitDictConstructor } from './emission/dict-constructor.ts';
+import { BooleanDispatchValue } from './functional/boolean-dispatch.ts';
 import type { LibraryCompiler, LibraryServices } from './functional/library.ts';
 import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, LIBRARY_ALIASES } from './functional/sources.ts';
 import { parseProgram, parsePythonFile, type PythonFile } from './parser/parser.ts';
@@ -222,6 +223,7 @@ const SOURCE_SERVICES: Partial<LibraryServices & SpecialFormServices> = {
   library: {
     texts: FUNCTIONAL_SOURCES,
     dispatched: BOOLEAN_DISPATCHED,
+    booleanDispatch: (...choice) => new BooleanDispatchValue(...choice),
     aliases: LIBRARY_ALIASES,
     compile: compileLibrary,
   },

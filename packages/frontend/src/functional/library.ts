@@ -1,25 +1,21 @@
-import {
-  CompilationUnit,
-  compilerServices,
-  constantValue,
-  Source,
-  type CompilerServices,
-  type GraphFunction,
-} from '@cresset/ir';
+import { CompilationUnit, compilerServices, Source, type CompilerServices, type GraphFunction } from '@cresset/ir';
 import { FunctionValue } from '../values/callable-value.ts';
-import { compileError } from '../compilation-error.ts';
-import { SugaredValue, type SugaredCall } from '../values/sugared-value.ts';
+import type { SugaredValue } from '../values/sugared-value.ts';
+import type { Dispatch } from './boolean-dispatch.ts';
 
 /** What the library is made of (see sources.ts), with the compiler for it, which asks for these functions itself. A program that compiles
  * no source text of a user does not carry it. */
 export interface Library {
   /** TorchScript texts by module. */
   readonly texts: Readonly<Record<string, string>>;
-  /** Functions that are one of two by a constant argument, by full name: the argument's position and name, and the full names
-   * of the function where it is true and of the one where it is false. */
-  readonly dispatched: Readonly<
-    Record<string, readonly [position: number, argument: string, whenTrue: string, whenFalse: string]>
-  >;
+  /** Functions that are one of two by a constant argument, by full name, and what such a choice is as a value. */
+  readonly dispatched: Readonly<Record<string, Dispatch>>;
+  readonly booleanDispatch: (
+    position: number,
+    argument: string,
+    whenTrue: SugaredValue,
+    whenFalse: SugaredValue,
+  ) => SugaredValue;
   /** Full names under which others can be found too. */
   readonly aliases: Readonly<Record<string, string>>;
   readonly compile: LibraryCompiler;
@@ -52,7 +48,7 @@ class FunctionalLibrary {
     const dispatched = library?.dispatched[pythonName];
     if (dispatched !== undefined) {
       const [position, argument, whenTrue, whenFalse] = dispatched;
-      return new BooleanDispatchValue(position, argument, this.find(whenTrue)!, this.find(whenFalse)!);
+      return library!.booleanDispatch(position, argument, this.find(whenTrue)!, this.find(whenFalse)!);
     }
     const fn = this.functionNamed(pythonName);
     const meaning = this.#meanings.get(`__torch__.${pythonName}`);
@@ -80,42 +76,6 @@ class FunctionalLibrary {
       }
     }
     return this.#unit?.findFunction(`__torch__.${pythonName}`);
-  }
-}
-
-/** What PyTorch says where the argument is a constant of another type, with the place in its own source. */
-const NO_BOOL_MESSAGE =
-  '0 INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/aten/src/ATen/core/ivalue.h":710, please report a bug to PyTorch. expected bool';
-
-/** One of two functions, by an argument that must be a constant (PyTorch: BooleanDispatchValue). */
-class BooleanDispatchValue extends SugaredValue {
-  readonly #position: number;
-  readonly #argument: string;
-  readonly #whenTrue: SugaredValue;
-  readonly #whenFalse: SugaredValue;
-
-  constructor(position: number, argument: string, whenTrue: SugaredValue, whenFalse: SugaredValue) {
-    super();
-    this.#position = position;
-    this.#argument = argument;
-    this.#whenTrue = whenTrue;
-    this.#whenFalse = whenFalse;
-  }
-
-  override kind(): string {
-    return 'boolean dispatch';
-  }
-
-  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
-    const argument = args[this.#position] ?? kwargs.find(({ name }) => name === this.#argument);
-    const value = argument === undefined ? false : constantValue(argument.value(fn.graphBeingDefined));
-    if (value === undefined) {
-      const [which, at] =
-        this.#position in args ? ['Argument', ` ${this.#position}`] : [`Keyword argument '${this.#argument}'`, ''];
-      throw compileError(range, `${which} for boolean dispatch at position${at} was not constant`);
-    }
-    if (typeof value !== 'boolean') throw compileError(range, NO_BOOL_MESSAGE);
-    return (value ? this.#whenTrue : this.#whenFalse).call({ range, fn, args, kwargs });
   }
 }
 

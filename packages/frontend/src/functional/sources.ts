@@ -1,3 +1,4 @@
+import type { Dispatch } from './boolean-dispatch.ts';
 import { ACTIVATIONS } from './activations.ts';
 import { ATTENTION } from './attention.ts';
 import { GRAD_MODE, STRICT_FUSION } from './contexts.ts';
@@ -40,9 +41,6 @@ export const LIBRARY_ALIASES: Readonly<Record<string, string>> = {
   'torch.no_grad': 'torch.autograd.grad_mode.no_grad',
   'torch.autograd.no_grad': 'torch.autograd.grad_mode.no_grad',
 };
-
-/** A function that is one of two by a constant argument: the argument's position and name, and the functions where it is true and false. */
-type Dispatch = readonly [position: number, argument: string, whenTrue: string, whenFalse: string];
 
 /** Functions that are one of two by the constant value of an argument (PyTorch: boolean_dispatch). */
 export const BOOLEAN_DISPATCHED: Readonly<Record<string, Dispatch>> = {
