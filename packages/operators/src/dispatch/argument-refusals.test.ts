@@ -358,6 +358,43 @@ describe('the mode', () => {
   });
 });
 
+describe('a dtype without a kernel', () => {
+  const none = (dtype: ScalarType, sizes: number[]): Tensor => Tensor.empty(sizes, dtype);
+
+  it('is refused after sizes, and where the kernel would have something to do', () => {
+    const max = (sizes: number[]): unknown => run('aten::max.dim', none('complex64', sizes), 0n, false);
+    expect(() => max([0, 2])).toThrow('max(): Expected reduction dim 0 to have non-zero size.');
+    expect(() => max([2, 2])).toThrow('max(): does not support complex input');
+    expect(elements(run('aten::amax', none('complex64', [2, 0]), ints(0n), false))).toEqual([]);
+    expect(() => run('aten::kthvalue', none('bool', [2, 2]), 1n, 0n, false)).toThrow(
+      `"kthvalue_cpu" not implemented for 'Bool'`,
+    );
+    const first = runAll('aten::kthvalue', tensor([1], [], 'bool'), 1n, 0n, false);
+    expect(elements(first[0] as Tensor)).toEqual([1]);
+    expect(elements(run('aten::median', none('int32', [0])))).toEqual([-(2 ** 31)]);
+    expect(() => run('aten::mean.dim', none('int8', [2]), ints(5n), false, null)).toThrow(
+      'mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Char',
+    );
+  });
+
+  it('is refused by noise that is divided', () => {
+    expect(() => run('aten::dropout', none('int32', [2]), 0.5, true)).toThrow(
+      `result type Float can't be cast to the desired output type Int`,
+    );
+    expect(() => run('aten::alpha_dropout', none('bool', [2]), 0.5, true)).toThrow(
+      `result type Float can't be cast to the desired output type Long`,
+    );
+    expect(elements(run('aten::dropout', tensor([NaN, 1]), 1, true))).toEqual([NaN, 0]);
+  });
+
+  it('is told from slices of nothing, along which nothing is unique', () => {
+    const unique = (self: Tensor): unknown => runAll('aten::unique_dim', self, 0n, true, false, false);
+    expect(() => unique(none('complex64', [2, 2]))).toThrow(`"unique_dim" not implemented for 'ComplexFloat'`);
+    expect(() => unique(none('float32', [2, 0]))).toThrow(`There are 0 sized dimensions, and they aren't selected`);
+    expect(() => unique(none('float32', [0, 0]))).toThrow('Number of zero sized dimensions is more than one');
+  });
+});
+
 describe('a dtype that LAPACK does not know', () => {
   const empty = (dtype: ScalarType, sizes: number[]): Tensor => Tensor.empty(sizes, dtype);
 

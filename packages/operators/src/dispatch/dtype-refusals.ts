@@ -7,14 +7,14 @@ import { dtypeName } from '../kernels/type-promotion.ts';
 
 /**
  * Dtypes that PyTorch's kernels for the processor refuse although the values would be clear: `i` integers, `j` those with a sign, `n` those of less than 64 bits, `t` bool, `h` float16, `b` bfloat16,
- * `c` complex. What is said is a kernel's name, for "not implemented", or a sentence where `{D}` stands for the dtype. Some are said only where nothing else is wrong,
- * some only where there are elements as well.
+ * `c` complex. What is said is a kernel's name, for "not implemented", or a sentence where `{D}` stands for the dtype. A kernel is missed only where nothing else is wrong,
+ * some only where there are elements as well, and some only where those are in lines, not one by itself.
  */
 export type DtypeRefusal = readonly [
   said: string,
   classes: string,
   operators: string,
-  when?: 'after sizes' | 'with elements',
+  when?: 'after sizes' | 'with elements' | 'with lines',
 ];
 
 /** Those of the common operators; families that come with a part bring theirs. */
@@ -23,8 +23,8 @@ const refused: readonly DtypeRefusal[] = [
   ['aminmax_cpu', 'c', 'aminmax'],
   ['avg_pool2d', 'n', 'avg_pool1d avg_pool2d'],
   ['avg_pool3d_out_frame', 'nhb', 'avg_pool3d'],
-  ['bmm', 't', 'bmm', 'after sizes'],
-  ['baddbmm', 't', 'baddbmm', 'after sizes'],
+  ['bmm', 't', 'bmm'],
+  ['baddbmm', 't', 'baddbmm'],
   ['digamma', 'c', 'digamma'],
   ['dot', 't', 'dot'],
   ['erf_vml_cpu', 'c', 'erf'],
@@ -34,10 +34,10 @@ const refused: readonly DtypeRefusal[] = [
   ['lerp_kernel_tensor', 'it', 'lerp.Tensor'],
   ['lgamma_vml_cpu', 'c', 'lgamma'],
   ['max_all', 'c', 'max'],
-  ['max_values_cpu', 'c', 'amax'],
+  ['max_values_cpu', 'c', 'amax', 'with elements'],
   ['maximum_cpu', 'c', 'clamp_min.Tensor'],
   ['min_all', 'c', 'min'],
-  ['min_values_cpu', 'c', 'amin'],
+  ['min_values_cpu', 'c', 'amin', 'with elements'],
   ['minimum_cpu', 'c', 'clamp_max.Tensor'],
   ['rms_norm', 'it', 'rms_norm'],
   ['round_vml_cpu', 'c', 'round.'],
@@ -51,7 +51,7 @@ const refused: readonly DtypeRefusal[] = [
   ['clamp is not supported for complex types', 'c', 'hardtanh relu relu6'],
   ['maximum not implemented for complex tensors.', 'c', 'maximum max.other'],
   ['minimum not implemented for complex tensors.', 'c', 'minimum min.other'],
-  ['nansum on CPU does not support complex inputs', 'c', 'nanmean nansum'],
+  ['nansum on CPU does not support complex inputs', 'c', 'nanmean nansum', 'after sizes'],
   ['std_mean only support floating point and complex dtypes', 'it', 'std_mean'],
   ['var_mean only support floating point and complex dtypes', 'it', 'var_mean'],
   ['argmax(): does not support bool input', 't', 'argmax'],
@@ -65,8 +65,8 @@ const refused: readonly DtypeRefusal[] = [
   ['fmin not implemented for complex tensors.', 'c', 'fmin'],
   ['isneginf does not support complex inputs.', 'c', 'isneginf'],
   ['isposinf does not support complex inputs.', 'c', 'isposinf'],
-  ['max(): does not support complex input', 'c', 'max.dim'],
-  ['min(): does not support complex input', 'c', 'min.dim'],
+  ['max(): does not support complex input', 'c', 'max.dim', 'after sizes'],
+  ['min(): does not support complex input', 'c', 'min.dim', 'after sizes'],
   ['nanmean(): expected input to have floating point or complex dtype but got {D}', 'it', 'nanmean'],
   ['{D} inputs not supported for hardtanh', 't', 'relu6 hardtanh'],
   ['rad2deg is not supported for complex tensors.', 'c', 'rad2deg'],
@@ -126,17 +126,15 @@ export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>, n
   const tensors = Object.values(args).filter((value) => value instanceof Tensor);
   if (tensors.length === 0) return;
   const [first, ...others] = tensors.map(({ dtype }) => dtype);
-  const isEmpty = tensors[0].numel === 0;
+  const isEmpty = tensors.some(({ numel }) => numel === 0);
   // `rand_like` and its kind compute in the dtype that is asked for.
   const asked = args.dtype && /_like\b/.test(source.schema) ? (args.dtype as ScalarType) : null;
   const error = refusalOf(
     row,
     asked ?? (source.pointwise ? others.reduce(promoteTypes, first) : first),
-    // The kernel of a pointwise operator is asked for last.
-    (said, when) =>
-      when === 'with elements'
-        ? now !== undefined && !isEmpty
-        : (source.pointwise && isKernel(said) ? 'after sizes' : when) === now,
+    (said, when = isKernel(said) ? 'after sizes' : undefined) =>
+      (when && 'after sizes') === now &&
+      (!when || when === 'after sizes' || (!isEmpty && (when === 'with elements' || tensors[0].dim > 0))),
   );
   if (error) throw error;
 }

@@ -55,6 +55,11 @@ function transformShape(transform: Transform): TensorMeta {
     const last = at === dims.length - 1;
     sizes[dim] = kind === 'r2c' && last ? Math.floor(lengths[at] / 2) + 1 : lengths[at];
   });
+  // Of no lines MKL makes no plan.
+  check(
+    dims.length === 0 || !sizes.includes(0),
+    'MKL FFT error: Intel oneMKL DFTI ERROR: Inconsistent configuration parameters',
+  );
   return { sizes, dtype: kind === 'c2r' ? realType(dtype) : complexType(dtype) };
 }
 
@@ -191,6 +196,7 @@ const families = (Object.keys(directions) as (keyof typeof directions)[]).flatMa
   const grid = (suffix: string, schema: string, wording: string): OperatorRow =>
     transformRow<GridArgs>(schema, (args) => {
       if (kind === 'r2c') checkReal(`${name}${suffix}`, args.self, wording);
+      computingType(args.self.dtype);
       return { ...args, kind, forward, ...gridDims(`${name}${suffix}`, kind, args) };
     });
   return [
@@ -198,6 +204,7 @@ const families = (Object.keys(directions) as (keyof typeof directions)[]).flatMa
       `aten::fft_${name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`,
       (args) => {
         if (kind === 'r2c') checkReal(name, args.self, 'real');
+        computingType(args.self.dtype);
         const dims = [wrapDimOfRanked(args.dim, args.self.dim)];
         return {
           ...args,

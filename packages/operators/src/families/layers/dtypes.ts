@@ -6,8 +6,5 @@ export const layersDtypes: DtypeLimits = {
     ['check_uniform_bounds', 'it', 'fractional_max_pool2d fractional_max_pool3d'],
     ['max_unpool2d', 'itc', 'max_unpool2d'],
     ['max_unpool3d', 'itc', 'max_unpool3d'],
-    ['rrelu_with_noise_out_cpu', 'ihtc', 'rrelu'],
-    ['softmax_backward_lastdim_kernel_impl', 'itc', '_softmax_backward_data'],
-    ['linalg.vector_norm: Expected a floating point or complex tensor as input. Got {D}', 'it', 'renorm'],
   ],
 };

@@ -66,6 +66,11 @@ ${sliceNorms}`,
     'aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
     `
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: int) -> Tensor:
+    if grad_output.size() != output.size():
+        assert False, f"Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'; but {grad_output.size()} does not equal {output.size()} (while checking arguments for softmax_backward)"
+    if grad_output.numel() > 0 and not grad_output.is_floating_point():
+        kernel = "softmax_backward_lastdim_kernel_impl" if dim == -1 or dim == grad_output.dim() - 1 or grad_output.dim() == 0 else "softmax_backward_kernel_impl"
+        assert False, f"\\"{kernel}\\" not implemented for '{ops.prim.dtype_name(grad_output, grad_output)}'"
     weighted = grad_output * output
     return (weighted - output * weighted.sum([dim], True)).to(input_dtype)
 `,
@@ -91,6 +96,7 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
 def rrelu(self: Tensor, lower: number, upper: number, training: bool, generator: Optional[Generator]) -> Tensor:
     assert lower <= upper, "Lower bound should be less than or equal to the upper bound"
     if training:
+        assert self.dtype in [6, 7, 15], f"\\"rrelu_with_noise_out_cpu\\" not implemented for '{ops.prim.dtype_name(self, self)}'"
         slopes = torch.rand_like(self) * (upper - lower) + lower
         return torch.where(self >= 0, self, self * slopes)
     return torch.leaky_relu(self, (lower + upper) / 2)

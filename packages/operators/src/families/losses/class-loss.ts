@@ -227,6 +227,9 @@ function rowsOf(self: Tensor): { count: number; classes: number } {
   return self.dim <= 1 ? { count: 1, classes: self.numel } : { count: self.sizes[0], classes: self.sizes[1] };
 }
 
+/** Whether scores are of some classes, of a vector or of rows, of which there may be none. */
+const hasClasses = ({ dim, sizes }: Tensor): boolean => dim <= 2 && sizes.at(-1) !== 0;
+
 /** From the first to the last, in double precision. */
 function* sumOf(values: Float64Array): Pieces<number> {
   let sum = 0;
@@ -247,7 +250,7 @@ const multiMargin = kernel<MultiMarginArgs>(
       check(Number(p) === 1 || Number(p) === 2, 'only p == 1 and p == 2 supported');
       const { count, classes } = rowsOf(self);
       check(
-        self.dim <= 2 && self.numel > 0,
+        hasClasses(self),
         () => `Expected non-empty vector or matrix with optional 0-dim batch size, but got: ${sizesText(self.sizes)}`,
       );
       check(
@@ -259,7 +262,6 @@ const multiMargin = kernel<MultiMarginArgs>(
         weight === null || weight.numel === classes,
         () => `inconsistent weight size, expected ${classes} but got ${sizesText(weight!.sizes)}`,
       );
-      if (!isFloatingPoint(self.dtype)) throw notImplementedFor('multi_margin_loss_cpu_kernel', dtypeName(self.dtype));
       check(target.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(target.dtype)}`);
       check(
         weight === null || weight.dtype === self.dtype,
@@ -296,7 +298,7 @@ interface MultiLabelArgs {
 
 function multiLabelShape({ self, target, reduction }: MultiLabelArgs): TensorMeta {
   check(
-    self.dim <= 2 && self.numel > 0,
+    hasClasses(self),
     () => `Expected non-empty vector or matrix with optional 0-dim batch size, but got: ${sizesText(self.sizes)}`,
   );
   check(

@@ -1,8 +1,9 @@
-import { contiguousStrides, type Tensor, scratch } from '@cresset/tensor';
+import { contiguousStrides, isComplex, isFloatingPoint, type Tensor, scratch } from '@cresset/tensor';
 import { binary, constant, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
-import { check } from '../../kernels/errors.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { uniformAt, uniformExpr } from '../../kernels/numbers/random-stream.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
 import type { HostContext, LoweringContext, OperatorRow } from '../../table/row.ts';
 import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
 import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
@@ -56,8 +57,17 @@ function widthOf({ feature }: Kind, input: Tensor): number {
   return feature ? input.numel / (input.sizes[0] * input.sizes[1]) : 1;
 }
 
+/** Throws for numbers that the noise, which has their dtype, cannot be divided in. */
+function checkNoise({ alpha }: Kind, { dtype }: Tensor, p: number): void {
+  if (p === 1) return;
+  if (isComplex(dtype)) throw notImplementedFor('bernoulli_scalar_cpu_', dtypeName(dtype));
+  const noise = alpha && dtype === 'bool' ? 'int64' : dtype;
+  check(isFloatingPoint(dtype), () => `result type Float can't be cast to the desired output type ${dtypeName(noise)}`);
+}
+
 function* drop(kind: Kind, input: Tensor, p: number, out: Tensor, { generator }: HostContext): Pieces {
   const size = widthOf(kind, input);
+  checkNoise(kind, input, p);
   const values = yield* numbersInPieces(input);
   const stream = generator.stream(values.length / size);
   const threshold = Math.fround(p);
@@ -65,7 +75,8 @@ function* drop(kind: Kind, input: Tensor, p: number, out: Tensor, { generator }:
   yield* fillInPieces(out, (result) =>
     filled(result, 64, (i) => {
       const isKept = uniformAt(stream, Math.floor(i / size), 'float32') >= threshold;
-      return isKept ? values[i] * scale + shift : dropped;
+      // What is dropped is multiplied by zero, and a NaN stays one.
+      return values[i] * (isKept ? scale : 0) + (isKept ? shift : dropped);
     }),
   );
 }
@@ -73,6 +84,7 @@ function* drop(kind: Kind, input: Tensor, p: number, out: Tensor, { generator }:
 function lowerDrop(kind: Kind, input: Tensor, p: number, outs: readonly Tensor[], context: LoweringContext): void {
   if (input.numel === 0) return;
   const size = widthOf(kind, input);
+  checkNoise(kind, input, p);
   const stream = context.generator.stream(input.numel / size);
   // Another probability makes other numbers of the same kernel.
   const number = (of: (p: number) => number): Expr => context.openParam?.(1, of, isInside) ?? param('float', of(p));

@@ -25,7 +25,7 @@ const trapezoidRows = (name: string, dx: 'number' | 'float'): OperatorRow[] => [
 def ${name}(y: Tensor, dx: ${dx}, dim: int) -> Tensor:
     assert y.dtype != 11, "trapezoid: received a bool input for \`y\`, but bool is not supported"
     if y.size(dim) == 0:
-        return torch.zeros_like(torch.sum(y, [dim]))
+        return torch.zeros_like(torch.sum(y, [dim]), dtype=y.dtype)
     return (torch.sum(y, [dim]) - (torch.select(y, dim, 0) + torch.select(y, dim, -1)) * 0.5) * dx
 `,
   ),
@@ -34,7 +34,7 @@ def ${name}(y: Tensor, dx: ${dx}, dim: int) -> Tensor:
     `
 def ${name}(y: Tensor, x: Tensor, dim: int) -> Tensor:
     if y.size(dim) == 0:
-        return torch.zeros_like(torch.sum(y, [dim]))${byPoints('trapezoid', 'torch.sum(heights * spacing, [dim]) / 2.')}`,
+        return torch.zeros_like(torch.sum(y, [dim]), dtype=y.dtype)${byPoints('trapezoid', 'torch.sum(heights * spacing, [dim]) / 2.')}`,
   ),
 ];
 

@@ -42,7 +42,7 @@ function cdistShape({ x1, x2, p }: CdistArgs): TensorMeta {
     ['X2', x2],
   ] as const) {
     check(
-      tensor.dtype === 'float32' || tensor.dtype === 'float64',
+      isFloatingPoint(tensor.dtype),
       () => `cdist only supports floating-point dtypes, ${name} got: ${dtypeName(tensor.dtype)}`,
     );
   }
@@ -84,9 +84,11 @@ const cdist = (schema: string, out: boolean): OperatorRow =>
 const pdist = kernel<{ self: Tensor; p: number }>('aten::pdist(Tensor self, float p=2.) -> Tensor', {
   shape({ self, p }) {
     check(self.dim === 2, () => `pdist only supports 2D tensors, got: ${self.dim}D`);
-    if (!isFloatingPoint(self.dtype)) throw notImplementedFor('pdist', dtypeName(self.dtype));
+    check(isFloatingPoint(self.dtype), 'pdist only supports floating-point dtypes');
     check(p >= 0, 'pdist only supports non-negative p values');
-    const [rows] = self.sizes;
+    const [rows, length] = self.sizes;
+    if (rows > 1 && length > 0 && self.dtype !== 'float32' && self.dtype !== 'float64')
+      throw notImplementedFor('pdist', dtypeName(self.dtype));
     return { sizes: [(rows * Math.max(rows - 1, 0)) / 2], dtype: self.dtype };
   },
   *host({ self, p }, [out]) {

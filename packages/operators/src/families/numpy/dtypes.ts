@@ -7,7 +7,9 @@ const scalarTypeSnake = same('expected scalar_type {want} but found {got}');
 /** Dtypes that PyTorch's kernels of this family refuse, to read and to write. */
 export const numpyDtypes: DtypeLimits = {
   refused: [
-    ['cdist', 'hb', 'cdist _cdist_forward'],
+    ['cdist', 'hb', 'cdist _cdist_forward', 'with elements'],
+    ['cummax_cpu', 'c', 'cummax', 'with lines'],
+    ['cummin_cpu', 'c', 'cummin', 'with lines'],
     ['logaddexp_cpu', 'it', 'logaddexp'],
     ['logaddexp2_cpu', 'it', 'logaddexp2'],
     ['logcumsumexp_out_cpu', 'it', 'logcumsumexp'],
@@ -20,8 +22,6 @@ export const numpyDtypes: DtypeLimits = {
       'after sizes',
     ],
     ['heaviside is not yet implemented for complex tensors.', 'c', 'heaviside'],
-    ['pdist', 'hb', 'pdist'],
-    ['pdist only supports floating-point dtypes', 'itc', 'pdist'],
   ],
   written: [
     ...each('complex polar', argument),

@@ -1,4 +1,4 @@
-import { isComplex, type Tensor } from '@cresset/tensor';
+import type { Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -16,11 +16,11 @@ import {
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { bigintReader, numberReader, numberWriter, scalarWriter } from '../../kernels/elements.ts';
-import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { check } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { complexLogAdd } from './binary-functions.ts';
 import { linesOf, lowerScanAlong, lowerScanLines, type ScanLines } from '../reductions/scan-lowering.ts';
-import { computedFloat, dtypeName, toFloating } from '../../kernels/type-promotion.ts';
+import { computedFloat, toFloating } from '../../kernels/type-promotion.ts';
 import { forEachLine, runScan, type Running, type Scan } from '../reductions/scans.ts';
 
 /** Running extremes and sums of exponentials along a dimension (ATen/native/ReduceOps.cpp). */
@@ -46,7 +46,6 @@ function extremeRow(
 ): OperatorRow {
   const rule: KernelRule<Scan> = {
     shape: ({ self, dim }) => {
-      if (isComplex(self.dtype)) throw notImplementedFor(`${name}_cpu`, dtypeName(self.dtype));
       check(
         self.dim > 0 || dim === 0 || dim === -1,
         () => `${name}(): Expected reduction dim -1 or 0 for scalar but got ${dim}`,

@@ -371,9 +371,11 @@ function adaptivePool(name: string, rank: number, { self, output_size }: Adaptiv
     const sizes = [...self.sizes.slice(0, -rank), ...(rank === 1 ? [1] : []), ...outputs];
     return `Trying to create tensor with negative dimension ${outputs.find((size) => size < 0)}: ${sizesText(sizes)}`;
   });
+  // An average over everything is a mean, of nothing as well.
+  const isMean = !isMax && outputs.every((size) => size === 1);
   self.sizes.forEach((size, dim) => {
     check(
-      size > 0 || dim < self.dim - rank || outputs.every((value) => value === 0),
+      size > 0 || dim < self.dim - rank || outputs.every((value) => value === 0) || isMean,
       () =>
         `${name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ${sizesText(self.sizes)} with dimension ${dim} being empty`,
     );

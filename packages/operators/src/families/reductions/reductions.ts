@@ -106,15 +106,12 @@ function* complexVariance(elements: readonly Complex[], args: PointwiseArguments
   return squares / Math.max(0, elements.length - correctionOf(args));
 }
 
-const refuseIntegers =
-  (name: string) =>
-  (self: Tensor): void =>
-    check(!isIntegral(self.dtype, true), `${name} only support floating point and complex dtypes`);
-
 const spread = (finish: (x: Expr) => Expr, finishNumber: (x: number) => number): ReductionRule => ({
-  dtype: realType,
+  dtype(self) {
+    check(!isIntegral(self, true), 'std and var only support floating point and complex dtypes');
+    return realType(self);
+  },
   computing: (self) => self,
-  refuses: refuseIntegers('std and var'),
   body: (element, args) => finish(variance(element, args)),
   *complex(elements, args) {
     return finishNumber(yield* complexVariance(elements, args));
@@ -194,10 +191,7 @@ const refuseComplex = (name: string, dtype: ScalarType): void => {
 function extreme(name: string, fn: 'max' | 'min'): ReductionRule {
   return {
     dtype: (self) => self,
-    refuses: (self, dims, args) => {
-      needsElements(name)(self, dims, args);
-      refuseComplex(`${name}_values_cpu`, self.dtype);
-    },
+    refuses: needsElements(name),
     body: ({ self, type, over }) => (type === 'bool' ? over(fn === 'max' ? 'any' : 'all', self) : over(fn, self)),
   };
 }

@@ -130,7 +130,9 @@ const medianRows = (name: 'median' | 'nanmedian'): OperatorRow[] => {
       *host(args, [output]) {
         const [group] = yield* groupsOf(args);
         const found = group && (yield* find(group));
-        yield* writeInPieces(output, () => found?.value ?? NaN);
+        // What NaN becomes where it is cast to an integer.
+        const none = /^int(32|64)$/.test(output.dtype) ? (output.dtype === 'int32' ? -(2 ** 31) : -(2 ** 63)) : NaN;
+        yield* writeInPieces(output, () => found?.value ?? none);
       },
       lower: ({ self }, outputs, context) => lowerMedian(label, self, null, ignoresNaN, outputs, context),
       lowerable: ({ self }) => self.numel > 0,

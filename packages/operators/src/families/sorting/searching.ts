@@ -3,9 +3,9 @@ import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import { Complex, isComplex, isFloatingPoint, scratch, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { copyInto, contiguousInPieces } from '../../kernels/copy.ts';
-import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
+import { sizesText, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { readScalar } from '../../kernels/elements.ts';
-import { check } from '../../kernels/errors.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { numbersInPieces, type FloatArray } from '../../kernels/numbers/numbers.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
@@ -58,6 +58,11 @@ function searchMeta({ sorted_sequence: sorted, self, out_int32: narrow, right, s
     );
     return { sizes: [], dtype };
   }
+  check(
+    self.dim > 0 || sorted.dim === 1,
+    () =>
+      `torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(${sorted.dim}) and input value's dim(${self.dim}) numel(${self.numel})`,
+  );
   check(
     sorted.dtype === self.dtype || sorted.numel === 0 || self.numel === 0,
     () =>
@@ -240,7 +245,11 @@ function* uniqueElements(self: Tensor, consecutive: boolean): Pieces<Tensor[]> {
 }
 
 function* uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Pieces<Tensor[]> {
-  const along = wrapDim(dim, self.dim);
+  const along = wrapDimOfRanked(dim, self.dim);
+  const nothing = self.sizes.filter((size) => size === 0).length;
+  if (self.sizes[along] === 0)
+    check(nothing === 1, 'Number of zero sized dimensions is more than one, so unique cannot be applied ');
+  else check(nothing === 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   const rows = yield* contiguousInPieces(movedim(self, [along], [0]));
   const values = yield* numbersInPieces(rows);
   const count = rows.sizes[0];
@@ -271,6 +280,8 @@ function* uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Pieces<
  */
 function* uniqueResults(args: Unique, results: number, consecutive: boolean, isFlat: boolean): Pieces<Tensor[]> {
   const { self, dim } = args;
+  if (isComplex(self.dtype))
+    throw notImplementedFor(dim === undefined || dim === null ? 'unique' : 'unique_dim', dtypeName(self.dtype));
   const work = isFlat ? uniqueElements(self, consecutive) : uniqueSlices(self, dim!, consecutive);
   const [output, inverse, counts] = yield* work;
   const none = (): Tensor => Tensor.empty([0], 'int64');

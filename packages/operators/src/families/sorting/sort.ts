@@ -1,9 +1,8 @@
 import { isComplex, type HostArray, type Tensor, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
-import { check, notImplementedFor, OperatorError } from '../../kernels/errors.ts';
+import { check, OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
-import { dtypeName } from '../../kernels/type-promotion.ts';
 import { numbersInPieces, elementsInPieces } from '../../kernels/numbers/numbers.ts';
 import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
 import { isHeap, topOf, type IsBefore } from './selection.ts';
@@ -162,7 +161,6 @@ const topk = kernel<TopkArgs>(
     shape({ self, k, dim }) {
       const at = wrapDim(dim, self.dim);
       check(k >= 0 && k <= (self.sizes[at] ?? 1), 'selected index k out of range');
-      if (isComplex(self.dtype)) throw notImplementedFor('topk_cpu', dtypeName(self.dtype));
       const sizes = self.dim === 0 ? [] : self.sizes.with(at, k);
       return [
         { sizes, dtype: self.dtype },

@@ -70,9 +70,13 @@ function checkArguments(self: Tensor, bins: readonly (number | Tensor)[], weight
     const count = bin instanceof Tensor ? bin.numel - 1 : bin;
     check(count > 0, `torch.histogram(): bins must be > 0, but got ${count} for dimension ${dim}`);
   });
-  if (!isFloatingPoint(self.dtype) || self.dtype === 'float16' || self.dtype === 'bfloat16') {
-    throw notImplementedFor('histogramdd', dtypeName(self.dtype));
+  // Who makes edges looks at the points' dtype as well: the kernel for their range, or, where there are no points, that for the edges.
+  if (bins.some((bin) => typeof bin === 'number')) {
+    const isKnown = self.dtype === 'float32' || self.dtype === 'float64';
+    if (!isKnown && self.numel > 0) throw notImplementedFor('histogramdd', dtypeName(self.dtype));
+    if (self.dtype === 'bool') throw notImplementedFor('linspace_cpu', 'Bool');
   }
+  if (!isFloatingPoint(self.dtype)) throw notImplementedFor('histogram_cpu', dtypeName(self.dtype));
 }
 
 /** The lowest and highest value of coordinate `dim`, as given or as the points have them; widened where they are equal. */

@@ -39,10 +39,10 @@ interface ReductionPlan {
 function planOf(row: OperatorRow, args: PointwiseArguments): ReductionPlan {
   const rule = row.reduction!;
   const self = args.self as Tensor;
+  const result = rule.dtype(self.dtype, args);
   const given = typeof args.dim === 'number' ? [args.dim] : ((args.dim as readonly number[] | undefined) ?? null);
   const dims = rule.emptyIsNone && given?.length === 0 ? [] : reducedDims(given, self.dim);
   rule.refuses?.(self, dims, args);
-  const result = rule.dtype(self.dtype, args);
   const computing = rule.computing?.(self.dtype, args) ?? result;
   const kept = self.sizes.map((_, dim) => dim).filter((dim) => !dims.includes(dim));
   return { self, dims, kept, result, computing, count: numelOf(dims.map((dim) => self.sizes[dim])) };
