@@ -225,6 +225,9 @@ const SOURCE_SERVICES: Partial<LibraryServices & SpecialFormServices> = {
     dispatched: BOOLEAN_DISPATCHED,
     booleanDispatch: (...choice) => new BooleanDispatchValue(...choice),
     aliases: LIBRARY_ALIASES,
+    unprintable:
+      'isIntList() INTERNAL ASSERT FAILED at ' +
+      '"/__w/pytorch/pytorch/aten/src/ATen/core/ivalue_inl.h":1985, please report a bug to PyTorch. Expected IntList but got Int',
     compile: compileLibrary,
   },
 };

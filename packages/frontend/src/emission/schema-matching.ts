@@ -1,4 +1,5 @@
 import {
+  compilerServices,
   evalTypeVariables,
   FloatType,
   type FunctionSchema,
@@ -17,6 +18,7 @@ import {
 } from '@cresset/ir';
 import { List, type IValue } from '@cresset/tensor';
 import { compileError } from '../compilation-error.ts';
+import type { LibraryServices } from '../functional/library.ts';
 import { convertibleToList, tryConvertToType, unwrapOptional } from './implicit-conversion.ts';
 import { NamedValue } from '../values/named-value.ts';
 
@@ -42,11 +44,6 @@ export interface Call {
 const EMPTY_LIST_HINT =
   'Empty lists default to List[Tensor]. Add a variable annotation to the assignment to create an empty list ' +
   'of another type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)\n';
-
-/** What PyTorch says instead of printing a schema that it cannot print, with the place in its own source. */
-const NO_LIST_MESSAGE =
-  'isIntList() INTERNAL ASSERT FAILED at ' +
-  '"/__w/pytorch/pytorch/aten/src/ATen/core/ivalue_inl.h":1985, please report a bug to PyTorch. Expected IntList but got Int';
 
 /** Overloads that TorchScript cannot tell from others, since dtypes are ints to it (PyTorch: isBlockListedSchema). */
 const BLOCK_LISTED: ReadonlySet<string> = new Set(['aten::view.dtype', 'aten::max.unary_out', 'aten::min.unary_out']);
@@ -273,7 +270,7 @@ class SchemaMatcher {
 
   #fail(reason: string): undefined {
     if (this.#failures && this.#schema.arguments.some(isUnprintable))
-      throw compileError(this.#call.range, NO_LIST_MESSAGE);
+      throw compileError(this.#call.range, compilerServices<LibraryServices>().library!.unprintable);
     this.#failures?.push(`\n${this.#schema}:\n${reason}`);
     return undefined;
   }
@@ -288,7 +285,7 @@ function defaultConstant(argument: Argument): Constant {
     : value;
 }
 
-/** Whether PyTorch fails to print an argument: a function's list whose default is one number, as `padding` of `max_pool2d`. */
+/** Whether PyTorch fails to print an argument, of the library's functions alone: a list whose default is one number, as `padding` of `max_pool2d`. */
 const isUnprintable = ({ type, defaultValue }: Argument): boolean =>
   type instanceof ListType && typeof defaultValue === 'bigint';
 

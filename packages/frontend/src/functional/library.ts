@@ -18,6 +18,8 @@ export interface Library {
   ) => SugaredValue;
   /** Full names under which others can be found too. */
   readonly aliases: Readonly<Record<string, string>>;
+  /** What PyTorch says instead of printing a schema that it cannot print, with the place in its own source. */
+  readonly unprintable: string;
   readonly compile: LibraryCompiler;
 }
 

@@ -1,4 +1,3 @@
-import { numelOf } from '@cresset/tensor';
 import { check } from '../../kernels/errors.ts';
 import { decomposed } from '../../table/builders.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
@@ -100,7 +99,7 @@ def _batch_norm_impl_index(input: Tensor, weight: Optional[Tensor], bias: Option
       shape(args) {
         check(
           args.input.numel === args.N * args.C * args.HxW,
-          () => `Expected input to have ${args.N * args.C * args.HxW} elements, but got ${numelOf(args.input.sizes)}`,
+          'Expected X.numel() == N * C * HxW to be true, but got false.',
         );
         check(
           args.input.isContiguous() || hasChannelsLast(args.input),

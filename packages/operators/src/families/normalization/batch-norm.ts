@@ -2,7 +2,7 @@ import { Tensor, type ScalarType } from '@cresset/tensor';
 import { check } from '../../kernels/errors.ts';
 import { kernel, pointwise, view } from '../../table/builders.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
-import { dtypeName } from '../../kernels/type-promotion.ts';
+import { checkParameterDtypes } from './parameter-dtypes.ts';
 import {
   axis,
   binary,
@@ -45,23 +45,6 @@ function checkChannels(args: BatchNormArgs, channels: number): void {
   }
 }
 
-/** Parameters have the input's dtype; those of an input of half precision may all be float32 (ATen: is_mixed_type). */
-function checkDtypes({ input, weight, bias, running_mean: mean, running_var: variance }: BatchNormArgs): void {
-  const dtypes = [weight, bias, mean, variance].flatMap((tensor) => (tensor ? [tensor.dtype] : []));
-  const own = input.dtype;
-  if ((dtypes[0] ?? own) !== own) {
-    const mixed = 'mixed dtype (CPU): ';
-    check(
-      dtypes.every((dtype) => dtype === 'float32'),
-      `${mixed}expect parameter to have scalar type of Float`,
-    );
-    check(own === 'float16' || own === 'bfloat16', `${mixed}all inputs must share same datatype.`);
-  } else {
-    const other = dtypes.find((dtype) => dtype !== own) ?? own;
-    check(other === own, () => `expected scalar type ${dtypeName(own)} but found ${dtypeName(other)}`);
-  }
-}
-
 function batchNormShape(args: BatchNormArgs): TensorMeta {
   const { input } = args;
   check(
@@ -70,7 +53,8 @@ function batchNormShape(args: BatchNormArgs): TensorMeta {
   );
   checkChannels(args, input.sizes[1] ?? 0);
   refuseIntegers('batch_norm', input.dtype);
-  checkDtypes(args);
+  const { weight, bias, running_mean: mean, running_var: variance } = args;
+  checkParameterDtypes(input, [weight, bias, mean, variance]);
   return { sizes: input.sizes, dtype: input.dtype };
 }
 

@@ -6,6 +6,7 @@ import { channelsLastStrides, sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
+import { checkParameterDtypes } from './parameter-dtypes.ts';
 import { hostComplexRmsNorm } from './complex-rms-norm.ts';
 import { hostNormalize, lowerNormalize, type Normalization } from './normalized-groups.ts';
 import { permuteView, reshapeView, unsqueezeView } from '../../kernels/views.ts';
@@ -75,7 +76,9 @@ function checkNormalizedShape(args: Omit<LayerNormArgs, 'eps'>, star: string): v
 
 export function layerNormShape(args: LayerNormArgs): TensorMeta {
   checkNormalizedShape(args, '*, ');
-  refuseIntegers('LayerNormKernelImpl', args.input.dtype);
+  const { input, weight, bias } = args;
+  checkParameterDtypes(input, [weight, bias]);
+  refuseIntegers('LayerNormKernelImpl', input.dtype);
   return { sizes: args.input.sizes, dtype: args.input.dtype };
 }
 
@@ -147,6 +150,7 @@ export function groupNormShape({ input, weight, bias, num_groups: groups }: Grou
         `Expected ${name} to be a vector of size equal to the number of channels in input, but got ${name} of shape ${sizesText(tensor!.sizes)} and input of shape ${sizesText(input.sizes)}`,
     );
   }
+  checkParameterDtypes(input, [weight, bias]);
   refuseIntegers('GroupNormKernelImpl', input.dtype);
   return { sizes: input.sizes, dtype: input.dtype };
 }

@@ -4,7 +4,7 @@ import { axis, binary, reduce, TensorView, unary, type Expr } from '@cresset/ten
 import { byLowering } from '../../kernels/nests/by-lowering.ts';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { decomposed, kernel } from '../../table/builders.ts';
-import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { check } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { float, floatParam, mul, sub } from '../../kernels/expressions.ts';
@@ -84,11 +84,8 @@ const cdist = (schema: string, out: boolean): OperatorRow =>
 const pdist = kernel<{ self: Tensor; p: number }>('aten::pdist(Tensor self, float p=2.) -> Tensor', {
   shape({ self, p }) {
     check(self.dim === 2, () => `pdist only supports 2D tensors, got: ${self.dim}D`);
-    check(isFloatingPoint(self.dtype), 'pdist only supports floating-point dtypes');
     check(p >= 0, 'pdist only supports non-negative p values');
-    const [rows, length] = self.sizes;
-    if (rows > 1 && length > 0 && self.dtype !== 'float32' && self.dtype !== 'float64')
-      throw notImplementedFor('pdist', dtypeName(self.dtype));
+    const [rows] = self.sizes;
     return { sizes: [(rows * Math.max(rows - 1, 0)) / 2], dtype: self.dtype };
   },
   *host({ self, p }, [out]) {

@@ -8,6 +8,8 @@ const scalarTypeSnake = same('expected scalar_type {want} but found {got}');
 export const numpyDtypes: DtypeLimits = {
   refused: [
     ['cdist', 'hb', 'cdist _cdist_forward', 'with elements'],
+    ['pdist only supports floating-point dtypes', 'itc', 'pdist', 'after sizes'],
+    ['pdist', 'hb', 'pdist', 'with elements'],
     ['cummax_cpu', 'c', 'cummax', 'with lines'],
     ['cummin_cpu', 'c', 'cummin', 'with lines'],
     ['logaddexp_cpu', 'it', 'logaddexp'],

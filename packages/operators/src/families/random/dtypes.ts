@@ -8,7 +8,7 @@ export const randomDtypes: DtypeLimits = {
     ['bernoulli_tensor_cpu_self_', 'c', 'bernoulli', 'with elements'],
     ['check_uniform_bounds', 'it', 'rand_like'],
     ['geometric_cpu', 'tc', 'geometric'],
-    ['normal_kernel_cpu', 'it', 'normal randn_like', 'with elements'],
+    ['normal_kernel_cpu', 'it', 'normal normal.float_Tensor randn_like', 'with elements'],
     [
       'Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified {D}',
       'itc',

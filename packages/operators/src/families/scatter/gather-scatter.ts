@@ -162,6 +162,7 @@ function scatterRule<Args extends Indexed>(
 function checkScatterSource({ self, dim, index }: Indexed, source: Tensor): void {
   check(self.dtype === source.dtype, 'scatter(): Expected self.dtype to be equal to src.dtype');
   if (index.numel === 0) return;
+  const wrapped = wrapDim(dim, self.dim);
   check(
     Math.max(index.dim, 1) === Math.max(self.dim, 1),
     'Index tensor must have the same number of dimensions as self tensor',
@@ -170,7 +171,6 @@ function checkScatterSource({ self, dim, index }: Indexed, source: Tensor): void
     Math.max(index.dim, 1) === Math.max(source.dim, 1),
     'Index tensor must have the same number of dimensions as src tensor',
   );
-  const wrapped = wrapDim(dim, self.dim);
   const fits = index.sizes.every((size, at) => (at === wrapped || size <= self.sizes[at]) && size <= source.sizes[at]);
   check(
     fits,

@@ -5,7 +5,7 @@ import { kernel } from '../../table/builders.ts';
 import { copyInto, contiguousInPieces } from '../../kernels/copy.ts';
 import { sizesText, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { readScalar } from '../../kernels/elements.ts';
-import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { check } from '../../kernels/errors.ts';
 import { numbersInPieces, type FloatArray } from '../../kernels/numbers/numbers.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
@@ -280,8 +280,6 @@ function* uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Pieces<
  */
 function* uniqueResults(args: Unique, results: number, consecutive: boolean, isFlat: boolean): Pieces<Tensor[]> {
   const { self, dim } = args;
-  if (isComplex(self.dtype))
-    throw notImplementedFor(dim === undefined || dim === null ? 'unique' : 'unique_dim', dtypeName(self.dtype));
   const work = isFlat ? uniqueElements(self, consecutive) : uniqueSlices(self, dim!, consecutive);
   const [output, inverse, counts] = yield* work;
   const none = (): Tensor => Tensor.empty([0], 'int64');

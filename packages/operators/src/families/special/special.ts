@@ -1,10 +1,11 @@
 import { isComplex, type ScalarType } from '@cresset/tensor';
 import { binary, constant, erfcx, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel, pointwise } from '../../table/builders.ts';
-import { check } from '../../kernels/errors.ts';
+import { assertNoInternalOverlap } from '../../kernels/dimensions.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { pointwiseShape, pointwisePieces } from '../../kernels/loops/pointwise.ts';
 import type { OperatorRow, PointwiseArguments, PointwiseRule } from '../../table/row.ts';
-import { assertCanCast } from '../../kernels/type-promotion.ts';
+import { assertCanCast, dtypeName } from '../../kernels/type-promotion.ts';
 import * as special from './special-functions.ts';
 
 /** `torch.special` and its kin (ATen/native/UnaryOps.cpp, BinaryOps.cpp). Most are functions of numbers, for the host. */
@@ -91,7 +92,10 @@ const xlogyRow = (form: string, args: string): OperatorRow =>
 
 const polygammaRule: PointwiseRule = {
   dtype: 'promote-to-float',
-  refuses: (_, { n }) => check(n >= 0, 'polygamma(n, x) does not support negative n.'),
+  refuses(dtype, { n }) {
+    check(n >= 0, 'polygamma(n, x) does not support negative n.');
+    if (isComplex(dtype)) throw notImplementedFor(['digamma', 'trigamma'][n] ?? 'polygamma', dtypeName(dtype));
+  },
   number: ({ n, self }) => special.polygamma(n, self),
 };
 
@@ -129,7 +133,7 @@ export const specialFunctionRows: readonly OperatorRow[] = [
     dtype: 'promote-to-float',
     refuses: (dtype, { p }) => {
       check(p >= 1, 'p has to be greater than or equal to 1');
-      check(!isComplex(dtype), 'mvlgamma is not implemented for complex tensors');
+      if (isComplex(dtype)) throw notImplementedFor('arange_cpu', dtypeName(dtype));
     },
     number: ({ self, p }) => special.multigammaln(self, p),
     body: ({ self, p }) => multigammalnExpr(self, p),
@@ -137,6 +141,7 @@ export const specialFunctionRows: readonly OperatorRow[] = [
   polygammaRow,
   kernel<PointwiseArguments>('aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)', {
     *host(args) {
+      assertNoInternalOverlap(args.self);
       assertCanCast(pointwiseShape(polygammaRow, args).dtype, args.self.dtype);
       yield* pointwisePieces(polygammaRow, args, args.self);
       return args.self;
