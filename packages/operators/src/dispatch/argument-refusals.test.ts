@@ -395,6 +395,39 @@ describe('a dtype without a kernel', () => {
   });
 });
 
+describe('parameters of a norm', () => {
+  const norm = (input: ScalarType, weight: ScalarType | null, bias: ScalarType | null): unknown => {
+    const [own, ...parameters] = [input, weight, bias].map((dtype) => dtype && tensor([1, 2], [2], dtype));
+    return run('aten::layer_norm', own, ints(2n), parameters[0], parameters[1], 1e-5, true);
+  };
+
+  it('have its dtype, or are float32 beside half precision', () => {
+    const mixed = 'mixed dtype (CPU): ';
+    expect(() => norm('float32', 'float64', 'float32')).toThrow(
+      `${mixed}expect parameter to have scalar type of Float`,
+    );
+    expect(() => norm('float64', 'float32', 'float32')).toThrow(`${mixed}all inputs must share same datatype.`);
+    expect(() => norm('float32', 'float32', 'float16')).toThrow('expected scalar type Float but found Half');
+    expect(() => norm('float16', 'float32', null)).not.toThrow();
+  });
+
+  it('are looked for before a kernel', () => {
+    expect(() => norm('int64', 'float32', null)).toThrow('all inputs must share same datatype.');
+    expect(() => norm('int64', null, null)).toThrow(`"LayerNormKernelImpl" not implemented for 'Long'`);
+  });
+});
+
+it('polygamma names the kernel of its order', () => {
+  const polygamma = (n: bigint): unknown => run('aten::polygamma', n, Tensor.empty([2], 'complex64'));
+  for (const [n, kernel] of [
+    [0n, 'digamma'],
+    [1n, 'trigamma'],
+    [2n, 'polygamma'],
+  ] as const) {
+    expect(() => polygamma(n)).toThrow(`"${kernel}" not implemented for 'ComplexFloat'`);
+  }
+});
+
 describe('a dtype that LAPACK does not know', () => {
   const empty = (dtype: ScalarType, sizes: number[]): Tensor => Tensor.empty(sizes, dtype);
 
