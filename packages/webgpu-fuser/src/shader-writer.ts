@@ -339,8 +339,13 @@ export class ShaderWriter {
   #reduce(expr: ReduceExpr, scope: Scope): string {
     const shared = this.cooperation !== null && this.cooperation.scope === scope;
     if (isPosition(expr.fn)) return this.#reduceToPosition(expr, expr.fn, scope, shared);
-    const others = this.#homes.besides(expr, scope, (other) => !isPosition(other.fn) && !scope.nameOf(other));
-    const sums = [expr, ...others].map((each) => {
+    const fits = (other: ReduceExpr): boolean => !isPosition(other.fn) && !scope.nameOf(other);
+    return this.#homes.together(expr, scope, fits, (group) => this.#reduceGroup(group, scope, shared));
+  }
+
+  /** The name of the first of reductions that one loop works out; the others have names in the scope then. */
+  #reduceGroup(group: readonly ReduceExpr[], scope: Scope, shared: boolean): string {
+    const sums = group.map((each) => {
       const type = each.fn === 'any' || each.fn === 'all' ? 'bool' : each.body.type;
       const total = this.fresh(each.fn);
       scope.line(`var ${total} = ${this.value(neutralElement(each.fn, type), scope)};`);
@@ -350,15 +355,16 @@ export class ShaderWriter {
       for (const { each, type, total, body } of sums)
         inner.line(`${total} = ${combineCode(each.fn, type, total, this.value(body, inner))};`);
     };
-    if (shared) this.sharedLoop(expr.axes, scope, this.cooperation!.workgroupSize, step);
-    else this.loops(expr.axes, scope, step);
+    const [{ axes }] = group;
+    if (shared) this.sharedLoop(axes, scope, this.cooperation!.workgroupSize, step);
+    else this.loops(axes, scope, step);
     const [own] = sums.map(({ each, type, total }) => {
       let name = total;
       if (shared) {
         name = this.fresh(each.fn);
         scope.line(`let ${name} = ${this.#workgroupReduction(each.fn, type, total)};`);
       }
-      if (each !== expr) scope.names.set(each, name);
+      if (each !== group[0]) scope.names.set(each, name);
       return name;
     });
     return own;

@@ -13,6 +13,7 @@ import {
   TensorView,
   unary,
   type Kernel,
+  type Expr,
 } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
 import { fetchRareFunctions } from './functions/function-library.ts';
@@ -471,6 +472,23 @@ test('sums over the same elements are one loop, and what needs another one comes
   expect(loops.length).toBe(2);
   expect(loops[0]).toMatch(/sum0 = .*\n\s*max0 = /);
   expect(loops[1]).toContain('sum1 = ');
+});
+
+test('sums that need others are one loop, whatever those could stand beside', () => {
+  const [x, y, out] = [view([8, 40]), view([8, 40]), view([2, 8])];
+  const [i] = x.axes();
+  const r = axis('r', x.sizes[1]);
+  const spreadOf = (element: Expr): Expr => reduce('sum', [r], binary('sub', element, reduce('max', [r], element)));
+  const stores = [x, y].map((of, at) => ({
+    operand: out.operand,
+    offset: out.offsetAt([constant('i32', at), i]),
+    value: spreadOf(of.at([i, r])),
+  }));
+  const code = shader({ kind: 'nest', label: 'aten::sum', axes: [i], innerAxes: [], stores }, softwareGpu);
+  const loops = code.split('for (').slice(1);
+  expect(loops.filter((loop) => loop.includes('sum1 = '))).toHaveLength(1);
+  expect(loops.at(-1)).toMatch(/sum0 = [^]*sum1 = /);
+  expect(code.match(/var (sum|max)\d/g)).toHaveLength(4);
 });
 
 test('threads wait for each other once a step, and find what was stored in the one before', () => {

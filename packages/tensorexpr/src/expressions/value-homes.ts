@@ -16,6 +16,8 @@ export class ValueHomes {
   readonly freeAxes = new FreeAxes();
   readonly #uses = new Map<Expr, number>();
   readonly #reductions: ReduceExpr[] = [];
+  /** Those whose loops are being written. */
+  #begun: readonly ReduceExpr[] = [];
   readonly #within = new Map<Expr, ReadonlySet<ReduceExpr>>();
 
   /** Tells of everything that will be written, so that it is known what is used more than once. */
@@ -56,22 +58,37 @@ export class ValueHomes {
     return home;
   }
 
-  /** Reductions over the same axes that belong into the same block and need nothing of each other: one loop works them all out. */
-  besides<Self extends Block<Self>>(
+  /**
+   * Has `write` write a loop that works out a reduction, and beside it all others over the same axes that belong into the same block and need
+   * nothing of each other: it is given `first`, then those.
+   */
+  together<Self extends Block<Self>, Result>(
     first: ReduceExpr,
     block: Self,
     fits: (other: ReduceExpr) => boolean,
-  ): ReduceExpr[] {
+    write: (group: readonly ReduceExpr[]) => Result,
+  ): Result {
     const group = [first];
     for (const other of this.#reductions) {
       if (group.includes(other) || !areSameAxes(first, other) || !fits(other)) continue;
       if (this.homeOf(other, block) !== block || !this.#isKnown(other, block)) continue;
-      const isApart = group.every(
-        (each) => !this.#reductionsOf(each).has(other) && !this.#reductionsOf(other).has(each),
-      );
-      if (isApart) group.push(other);
+      if (group.every((each) => !this.#needs(each, other) && !this.#needs(other, each)) && !this.#waits(other))
+        group.push(other);
     }
-    return group.slice(1);
+    const outer = this.#begun;
+    this.#begun = [...outer, ...group];
+    const result = write(group);
+    this.#begun = outer;
+    return result;
+  }
+
+  #needs(expr: Expr, reduction: ReduceExpr): boolean {
+    return this.#reductionsOf(expr).has(reduction);
+  }
+
+  /** Whether a reduction comes with a loop that is being written, or after it: what that loop needs cannot come beside it. */
+  #waits(reduction: ReduceExpr): boolean {
+    return this.#begun.some((each) => each === reduction || this.#needs(reduction, each));
   }
 
   /** Whether all that an expression changes with has a value in a block. */

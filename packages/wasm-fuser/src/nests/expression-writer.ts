@@ -139,15 +139,8 @@ export class ExpressionWriter {
     if (expr.kind === 'accumulator') throw new TypeError('an accumulator is used where it has no value');
     const home = this.#homes.homeOf(expr, scope);
     let value: Value;
-    if (expr.kind === 'reduce') {
-      const sums = this.#sumsBeside(expr, home);
-      if (sums.length > 1) {
-        const values = writeSums(this, sums, home);
-        sums.forEach((sum, at) => home.bind(sum, values[at]));
-        return home.valueOf(expr)!;
-      }
-      value = writeReduction(this, expr, home);
-    } else {
+    if (expr.kind === 'reduce') value = this.#reduction(expr, home);
+    else {
       let form: Form = 'scalar';
       const codes = this.groups.each(this.groupsOf(expr, home), () => {
         const one = this.#compute(expr, home);
@@ -160,11 +153,16 @@ export class ExpressionWriter {
     return value;
   }
 
-  /** A sum and others that can be made in the same loop; none where it is no such sum. */
-  #sumsBeside(expr: ReduceExpr, scope: Scope): readonly ReduceExpr[] {
-    if (scope.isGuard || !isSumAlong(this, expr, scope)) return [];
+  /** A reduction, in one loop with others where they are sums; those have values in the scope then. */
+  #reduction(expr: ReduceExpr, scope: Scope): Value {
+    if (scope.isGuard || !isSumAlong(this, expr, scope)) return writeReduction(this, expr, scope);
     const fits = (other: ReduceExpr): boolean => !scope.valueOf(other) && isSumAlong(this, other, scope);
-    return [expr, ...this.#homes.besides(expr, scope, fits)];
+    return this.#homes.together(expr, scope, fits, (sums) => {
+      if (sums.length === 1) return writeReduction(this, expr, scope);
+      const [own, ...others] = writeSums(this, sums, scope);
+      others.forEach((value, at) => scope.bind(sums[at + 1], value));
+      return own;
+    });
   }
 
   /** How many groups have a value of their own. */
