@@ -1,6 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import type { Tensor } from '@cresset/tensor';
-import type { ByteSource } from './sources/byte-source.ts';
+import { GIVEN_FILE, type ByteSource } from './sources/byte-source.ts';
 import { archiveRoot } from './archive-layout.ts';
 import { describeCheckpoint, describeTensor, isLegacyCheckpoint } from './checkpoint/checkpoint-reader.ts';
 import type { ZipReader } from './zip/zip-reader.ts';
@@ -21,7 +21,10 @@ const SAVE_INSTEAD = `Save the PyTorch model it was made from as TorchScript ins
  */
 export async function foreignFileError(source: ByteSource, zipError: CressetError): Promise<CressetError> {
   const { name, size } = source;
-  if (size === 0) return new CressetError('FILE_EMPTY', `${name} is empty: it has 0 bytes`);
+  if (size === 0) {
+    const orGone = name === GIVEN_FILE ? ', or they were transferred to somebody else' : '';
+    return new CressetError('FILE_EMPTY', `${name} is empty: it has 0 bytes${orGone}`);
+  }
   const front = await source.read(0, Math.min(size, FRONT_BYTES));
   // One character a byte; what TextDecoder calls latin1 is another encoding from 0x80 to 0x9f.
   const text = String.fromCharCode(...front);
@@ -171,8 +174,9 @@ async function checkpointError(source: ByteSource, zip: ZipReader | null): Promi
   );
 }
 
+/** The name under which Python would read it. */
 function fileName(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1);
+  return name === GIVEN_FILE ? 'model.pth' : name.slice(name.lastIndexOf('/') + 1);
 }
 
 function listOf(items: readonly string[]): string {

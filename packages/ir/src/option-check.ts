@@ -49,7 +49,7 @@ function fits(value: unknown, rule: OptionRule): boolean {
   if (rule === 'array') return Array.isArray(value);
   // An AbortSignal of another realm is one too.
   if (rule === 'signal') return typeof (value as AbortSignal | null)?.addEventListener === 'function';
-  if (rule === 'positive') return (value as number) > 0;
+  if (rule === 'positive') return typeof value === 'number' && value > 0;
   return rule === 'any' || (typeof value === rule && value !== null);
 }
 

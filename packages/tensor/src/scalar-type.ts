@@ -71,10 +71,18 @@ export function hostArray(dtype: ScalarType, buffer: ArrayBufferLike, byteOffset
   return new array(buffer, byteOffset, category === 'complex' ? 2 * length : length);
 }
 
-/** An array of `length` elements of `dtype`, all zero. */
+/** An array of `length` elements of `dtype`, all zero. Throws `OUT_OF_MEMORY`, in PyTorch's words, where there is no memory for it. */
 export function newHostArray(dtype: ScalarType, length: number): HostArray {
-  const { array: HostArrayOf, category } = traitsOf(dtype);
-  return new HostArrayOf(category === 'complex' ? 2 * length : length);
+  const { array: HostArrayOf, category, size } = traitsOf(dtype);
+  try {
+    return new HostArrayOf(category === 'complex' ? 2 * length : length);
+  } catch (cause) {
+    throw new CressetError(
+      'OUT_OF_MEMORY',
+      `DefaultCPUAllocator: can't allocate memory: you tried to allocate ${length * size} bytes.`,
+      { cause },
+    );
+  }
 }
 
 export function isFloatingPoint(dtype: ScalarType): boolean {

@@ -1,6 +1,6 @@
 import { Complex, CressetError, formatTensorText } from '@cresset/ir';
 import { bitsToNumber } from './float16.ts';
-import { elementSize, hostArray, isComplex, numelOf, type HostArray, type ScalarType } from './scalar-type.ts';
+import { elementSize, isComplex, newHostArray, numelOf, type HostArray, type ScalarType } from './scalar-type.ts';
 import { Storage, takeScratch } from './storage.ts';
 
 /** Strides, in elements, of a tensor of these sizes in C order. */
@@ -175,7 +175,7 @@ export class Tensor {
       return source.subarray(this.storageOffset * width, (this.storageOffset + this.numel) * width) as HostArray;
     }
     takeScratch(this.numel * elementSize(this.dtype));
-    const result = hostArray(this.dtype, new ArrayBuffer(this.numel * elementSize(this.dtype)), 0, this.numel);
+    const result = newHostArray(this.dtype, this.numel);
     let position = 0;
     forEachOffset(this.sizes, this.strides, this.storageOffset, (offset) => {
       for (let part = 0; part < width; part++) result[position++] = source[offset * width + part];

@@ -92,13 +92,16 @@ export function checkRange(source: ByteSource, { offset, length }: ByteRange): v
   }
 }
 
+/** What messages call a file that has no name. */
+export const GIVEN_FILE = 'the given file';
+
 /** A source over bytes in memory. Results are windows onto them, not copies. */
 export class MemorySource implements ByteSource {
   readonly name: string;
   discard?: () => Promise<void>;
   readonly #bytes: Uint8Array;
 
-  constructor(bytes: Uint8Array, name = 'the given bytes') {
+  constructor(bytes: Uint8Array, name = GIVEN_FILE) {
     this.#bytes = bytes;
     this.name = name;
   }
@@ -240,7 +243,7 @@ export class BlobSource extends StreamedSource {
     this.#options = options;
     this.size = blob.size;
     const { name } = blob as Partial<File>;
-    this.name = name ? name : 'the given blob';
+    this.name = name ? name : GIVEN_FILE;
   }
 
   async *stream(offset: number, length: number): AsyncGenerator<Uint8Array> {

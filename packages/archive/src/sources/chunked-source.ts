@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import { checkRange, type ByteSource } from './byte-source.ts';
+import { checkRange, GIVEN_FILE, type ByteSource } from './byte-source.ts';
 import type { ByteRange } from './range-batches.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { ByteRange } from './range-batches.ts';
  * what is in them was read. So a file that is handed over as bytes lies in memory once beside its caller's copy.
  */
 export class ChunkedSource implements ByteSource {
-  readonly name = 'the given bytes';
+  readonly name = GIVEN_FILE;
   readonly size: number;
   /** Bytes of each chunk that were not released; the array is the given one, so that nobody else keeps what is released. */
   readonly #chunks: ArrayBuffer[];

@@ -1,4 +1,4 @@
-import { checkOptions } from '@cresset/ir';
+import { checkOptions, CressetError } from '@cresset/ir';
 import type { Library } from './library.ts';
 import { LoadedFile } from './loaded-file.ts';
 import { ScriptModule, withMethods } from './script-module.ts';
@@ -17,6 +17,8 @@ export async function freezeModule(
   model: ScriptModule,
   options: FreezeOptions,
 ): Promise<ScriptModule> {
+  if (!(model instanceof ScriptModule))
+    throw new CressetError('ARGUMENT', 'freeze takes a module that was loaded or made here');
   checkOptions('freeze', options, { preserve: 'array', optimizeNumerics: 'boolean' });
   const { preserve = [], optimizeNumerics = true } = options;
   const { placement } = model.openFile();

@@ -1,4 +1,4 @@
-import { checkOptions } from '@cresset/ir';
+import { checkOptions, CressetError } from '@cresset/ir';
 import type { CallProfile, CallRequest, InputExpectations, PassStep, VerificationReport } from '@cresset/runtime';
 import { ARGUMENT_RULES, type ArgumentOptions, type LoadedFile } from './loaded-file.ts';
 import { WireArguments, type Input } from './values/value.ts';
@@ -24,7 +24,7 @@ export async function verifyMethod(
 ): Promise<VerificationReport> {
   checkOptions('verify', options, { ...ARGUMENT_RULES, method: 'string', tolerance: 'object' });
   const { signal, tolerance = null } = options;
-  const request = { type: 'verify', model: id, module, ...wireCall(inputs, options), tolerance } as const;
+  const request = { type: 'verify', model: id, module, ...wireCall('verify', inputs, options), tolerance } as const;
   return (await placement.client.request('verified', request, signal ? { signal } : {})).report;
 }
 
@@ -37,16 +37,22 @@ export async function profileMethod(
 ): Promise<CallProfile> {
   checkOptions('profile', options, { ...ARGUMENT_RULES, method: 'string' });
   const { signal } = options;
-  const request = { type: 'profile', model: id, module, ...wireCall(inputs, options) } as const;
+  const request = { type: 'profile', model: id, module, ...wireCall('profile', inputs, options) } as const;
   return (await placement.client.request('profiled', request, signal ? { signal } : {})).profile;
 }
 
 function wireCall(
+  caller: string,
   inputs: readonly Input[],
   { method = 'forward', kwargs }: ProfileOptions,
 ): Pick<CallRequest, 'method' | 'args' | 'kwargs'> {
+  if (!Array.isArray(inputs)) throw new CressetError('ARGUMENT', `the inputs of ${caller} have to be an array`);
   const values = new WireArguments();
-  return { method, args: inputs.map((input) => values.value(input)), kwargs: values.named(kwargs) };
+  return {
+    method,
+    args: (inputs as readonly Input[]).map((input) => values.value(input)),
+    kwargs: values.named(kwargs),
+  };
 }
 
 /** See `ScriptModule.passes`. */

@@ -1,7 +1,7 @@
-import { checkOptions } from '@cresset/ir';
+import { checkOptions, CressetError } from '@cresset/ir';
 import type { StateDictReport, WireTensor } from '@cresset/runtime';
 import type { LoadedFile } from './loaded-file.ts';
-import type { Tensor } from './values/tensor.ts';
+import { Tensor } from './values/tensor.ts';
 import { fromWire, WireArguments, type Input, type Output } from './values/value.ts';
 
 export interface StateDictOptions {
@@ -26,13 +26,19 @@ export async function loadStateDict(
   checkOptions('loadStateDict', options, { strict: 'boolean', prefix: 'string' });
   const { strict = true, prefix = '' } = options;
   const { id, placement } = file;
+  if (typeof stateDict !== 'object' || stateDict === null) {
+    throw new CressetError('ARGUMENT', 'loadStateDict takes tensors by name, in a Map or an object');
+  }
   const named = stateDict instanceof Map ? [...stateDict] : Object.entries(stateDict);
   const tensors = (named as [string, Tensor][])
     .filter(([name]) => name.startsWith(prefix))
-    .map(([name, { data, dtype, shape, quantizer }]): readonly [string, WireTensor] => [
-      name.slice(prefix.length),
-      { kind: 'tensor', dtype, shape, data: data.slice().buffer as ArrayBuffer, ...(quantizer && { quantizer }) },
-    ]);
+    .map(([name, tensor]): readonly [string, WireTensor] => {
+      if (!(tensor instanceof Tensor))
+        throw new CressetError('ARGUMENT', `what loadStateDict is given as '${name}' is no tensor`);
+      const { data, dtype, shape, quantizer } = tensor;
+      const copy = data.slice().buffer as ArrayBuffer;
+      return [name.slice(prefix.length), { kind: 'tensor', dtype, shape, data: copy, ...(quantizer && { quantizer }) }];
+    });
   const request = { type: 'load-state-dict', model: id, module, tensors, strict } as const;
   return (await placement.client.request('state-dict-loaded', request)).report;
 }

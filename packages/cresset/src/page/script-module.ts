@@ -319,7 +319,7 @@ export class ScriptModule {
     return (await placement.client.request('model-memory', { type: 'model-memory', model: id })).report;
   }
 
-  /** Frees the model's memory, on the GPU too. Modules below it end with it. */
+  /** Frees the model's memory, on the GPU too, when the calls that were made before have ended. Modules below it end with it. */
   async dispose(): Promise<void> {
     if (this.file.disposed) return;
     this.file.disposed = true;

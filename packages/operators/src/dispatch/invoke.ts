@@ -1,6 +1,7 @@
 import { compilerServices, CressetError, type CompilerServices } from '@cresset/ir';
 import {
   contiguousStrides,
+  elementSize,
   isComplex,
   isDouble,
   isStorageType,
@@ -247,12 +248,17 @@ export function derivedShapes(row: OperatorRow, args: Arguments): readonly Tenso
   }
 }
 
-/** A tensor on the host, of zeros unless its memory comes `from` elsewhere. */
+/** A tensor on the host, of zeros unless its memory comes `from` elsewhere. Throws PyTorch's errors where there is no memory for it. */
 export function allocateOnHost(
   { sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta,
   from: (dtype: ScalarType, count: number) => Storage = Storage.zeros,
 ): Tensor {
-  return new Tensor(from(dtype, numelOf(sizes)), dtype, sizes, strides);
+  const count = numelOf(sizes);
+  check(
+    count * elementSize(dtype) < 2 ** 63,
+    () => `Storage size calculation overflowed with sizes=${sizesText(sizes)}`,
+  );
+  return new Tensor(from(dtype, count), dtype, sizes, strides);
 }
 
 /** The tensors a derived row writes: `self`, or its `out` arguments. */

@@ -26,6 +26,7 @@ export const authoringHandlers: RequestHandlers = {
   },
 
   async define({ model, source, filename }, host) {
+    if (typeof source !== 'string') throw new CressetError('ARGUMENT', 'the source of a program has to be text');
     const program = programAs(host.model(model), SourceProgram);
     return program.enqueue(async () => {
       await needForSource(program.parts, source);

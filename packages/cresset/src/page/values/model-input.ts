@@ -1,7 +1,7 @@
 import { CressetError } from '@cresset/ir';
 
 /** What a model can be loaded from: an address (relative to the page; a path outside of browsers), a File or Blob, or bytes. */
-export type ModelInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
+export type ModelInput = string | URL | Blob | ArrayBufferLike | ArrayBufferView;
 
 /** Size of the pieces that bytes are cut into: the worker gives up each when it has read what is in it. */
 const CHUNK_BYTES = 1 << 20;
@@ -18,8 +18,12 @@ function chunksOf(bytes: Uint8Array): ArrayBuffer[] {
 export function wireInput(input: ModelInput): string | Blob | ArrayBuffer[] {
   if (typeof input === 'string' || input instanceof URL) return resolveAddress(input);
   if (input instanceof Blob) return input;
-  if (ArrayBuffer.isView(input)) return chunksOf(new Uint8Array(input.buffer, input.byteOffset, input.byteLength));
-  if (Object.prototype.toString.call(input) === '[object ArrayBuffer]') return chunksOf(new Uint8Array(input));
+  const isView = ArrayBuffer.isView(input);
+  if (isView || Object.prototype.toString.call(input).endsWith('ArrayBuffer]')) {
+    // Of memory that was transferred away no array can be made.
+    if (input.byteLength === 0) return [];
+    return chunksOf(isView ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input));
+  }
   throw new CressetError('ARGUMENT', 'a model is loaded from a URL, a File or Blob, an ArrayBuffer or a typed array');
 }
 

@@ -1,7 +1,7 @@
 import { scalarTypeIrName } from '@cresset/ir';
 import {
   contiguousStrides,
-  hostArray,
+  newHostArray,
   numelOf,
   scratch,
   Storage,
@@ -306,7 +306,7 @@ export function quantizedTypeOf(integers: ScalarType): ScalarType | undefined {
 /** A tensor of scales or zero points, as its quantiser keeps it. */
 export function* copyAs(tensor: Tensor, dtype: ScalarType): Pieces<Tensor> {
   const read = numberReader(tensor);
-  const array = hostArray(dtype, new ArrayBuffer(8 * tensor.numel), 0, tensor.numel);
+  const array = newHostArray(dtype, tensor.numel);
   yield* repeat(tensor.numel, 16, (index) => {
     const value = read(tensor.storageOffset + index * tensor.strides[0]);
     array[index] = dtype === 'int64' ? BigInt(value) : value;

@@ -80,7 +80,9 @@ describe('WireReader', () => {
   });
 
   it('says how to make a tensor, and checks its size', () => {
-    expect(messageOf(1, TensorType.get())).toContain('tensor(data');
+    expect(messageOf([1], TensorType.get())).toMatch(/found type 'list'\..*tensor\(data/);
+    expect(messageOf(2 ** 60, IntType.get())).toContain('given as a bigint');
+    expect(messageOf(1.5, IntType.get())).toMatch(/found type 'float'\.$/);
     const short: WireValue = { kind: 'tensor', dtype: 'float32', shape: [3], data: new ArrayBuffer(8) };
     expect(messageOf(short, TensorType.get())).toContain('takes 12 bytes, but 8 were given');
   });

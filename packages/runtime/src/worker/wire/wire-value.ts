@@ -172,11 +172,17 @@ export function tensorToWire(tensor: Tensor, data = copiedBytes(tensor)): WireTe
 class Mismatch extends Error {
   readonly expected: Type;
   readonly found: string;
+  /** What to do about it, behind a space. */
+  readonly hint: string;
 
   constructor(expected: Type, value: WireValue) {
     super('value of another type');
     this.expected = expected;
     this.found = describe(value);
+    this.hint = '';
+    if (expected.kind === 'TensorType') this.hint = ' Make one with tensor(data, { shape, dtype }).';
+    if (expected.kind === 'IntType' && Number.isInteger(value))
+      this.hint = ' Beyond 2^53, an int is given as a bigint.';
   }
 }
 
@@ -216,10 +222,9 @@ export class WireReader {
       return this.#read(value, type);
     } catch (error) {
       if (!(error instanceof Mismatch)) throw error;
-      const hint = error.expected.kind === 'TensorType' ? ' Make one with tensor(data, { shape, dtype }).' : '';
       throw new CressetError(
         'ARGUMENT_TYPE',
-        `${functionName}() Expected a value of type '${error.expected.reprStr()}' for argument '${argumentName}' but instead found type '${error.found}'.${hint}`,
+        `${functionName}() Expected a value of type '${error.expected.reprStr()}' for argument '${argumentName}' but instead found type '${error.found}'.${error.hint}`,
       );
     }
   }
@@ -466,7 +471,7 @@ function describe(value: WireValue): string {
   if (typeof value === 'bigint') return 'int';
   if (typeof value === 'string') return 'str';
   if (typeof value === 'boolean') return 'bool';
-  if (Array.isArray(value)) return 'List';
+  if (Array.isArray(value)) return 'list';
   const { kind } = value as Exclude<typeof value, readonly WireValue[]>;
   return kind === 'tensor' ? 'Tensor' : kind === 'reference' ? 'object of another program' : kind;
 }
