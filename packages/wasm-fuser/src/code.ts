@@ -32,18 +32,19 @@ type Two = (x: Code, y: Code) => Code;
 type Load = (address: Code, offset?: number) => Code;
 type Store = (address: Code, value: Code, offset?: number) => Code;
 
+// An opcode of one byte is a number, which is written without a call.
 const one =
-  (...opcode: Code[]): One =>
+  (opcode: Code): One =>
   (x) => [x, opcode];
 const two =
-  (...opcode: Code[]): Two =>
+  (opcode: Code): Two =>
   (x, y) => [x, y, opcode];
 /** Nothing is said of alignment: an engine takes none for granted. */
 const load =
-  (...opcode: Code[]): Load =>
+  (opcode: Code): Load =>
   (address, offset = 0) => [address, opcode, 0, unsigned(offset)];
 const store =
-  (...opcode: Code[]): Store =>
+  (opcode: Code): Store =>
   (address, value, offset = 0) => [address, value, opcode, 0, unsigned(offset)];
 
 /** The prefix of the instructions of 128 bits. */
@@ -316,14 +317,14 @@ export const repeatWhile = (body: Code, condition: Code): Code => [0x03, 0x40, b
 
 /** A parameter of a function or a value that it keeps. */
 export class Local {
-  readonly get: Code;
+  readonly get: readonly [instruction: number, index: Code];
 
   constructor(readonly index: number) {
     this.get = [0x20, unsigned(index)];
   }
 
   set(value: Code): Code {
-    return [value, 0x21, unsigned(this.index)];
+    return [value, 0x21, this.get[1]];
   }
 
   /** Adds a number, or what code gives, to a local of type `i32`. */

@@ -57,14 +57,13 @@ export class Unpickler {
     this.#memo.clear();
     this.#stateless.clear();
     for (;;) {
-      const start = this.#at;
-      const opcode = this.#take(1);
-      if (this.#bytes[opcode] === STOP) return this.#end();
-      const run = operations[this.#bytes[opcode]];
+      const opcode = this.uint8();
+      if (opcode === STOP) return this.#end();
+      const run = operations[opcode];
       if (!run) {
         throw this.#error(
           'PICKLE_UNSUPPORTED_OPCODE',
-          `has opcode 0x${this.#bytes[opcode].toString(16).padStart(2, '0')} at byte ${start}, which no file of PyTorch has`,
+          `has opcode 0x${opcode.toString(16).padStart(2, '0')} at byte ${this.#at - 1}, which no file of PyTorch has`,
         );
       }
       run(this);
@@ -91,7 +90,9 @@ export class Unpickler {
   }
 
   uint8(): number {
-    return this.#bytes[this.#take(1)];
+    // Without a call of `#take`, which says what is wrong at the end: each opcode is read here.
+    if (this.#at >= this.#bytes.byteLength) this.#take(1);
+    return this.#bytes[this.#at++];
   }
 
   uint16(): number {

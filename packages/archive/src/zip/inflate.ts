@@ -91,11 +91,6 @@ export function inflate(data: Uint8Array, contents: Uint8Array): number {
     heldBits -= entry & 15;
     return entry >> 4;
   };
-  const numberIn = (ranges: readonly Range[], symbol: number): number => {
-    if (symbol >= ranges.length) throw new Error(NO_SYMBOL);
-    const { base, bits } = ranges[symbol];
-    return bits === 0 ? base : base + take(bits);
-  };
 
   const copyStored = (): void => {
     take(heldBits & 7);
@@ -125,11 +120,10 @@ export function inflate(data: Uint8Array, contents: Uint8Array): number {
     return [huffman(lengths.slice(0, symbols)), huffman(lengths.slice(symbols, symbols + distances))];
   };
 
-  const inflateBlock = ([symbols, distances]: readonly [Huffman, Huffman]): void => {
-    const { bits, table } = symbols;
+  const inflateBlock = ([{ bits, table }, distances]: readonly [Huffman, Huffman]): void => {
     const mask = (1 << bits) - 1;
     for (;;) {
-      // `symbolOf`, in its place: this is done for each byte or two, on a page that has just come and whose functions are interpreted.
+      // `symbolOf`, in its place, here and below: this is done for each byte or two, on a page that has just come and whose functions are interpreted.
       for (; heldBits < bits; heldBits += 8) held |= data[at++] << heldBits;
       const entry = table[held & mask];
       if (entry === 0) throw new Error(NO_SYMBOL);
@@ -142,8 +136,16 @@ export function inflate(data: Uint8Array, contents: Uint8Array): number {
         contents[filled++] = symbol;
         continue;
       }
-      const end = filled + numberIn(LENGTHS, symbol - END_OF_BLOCK - 1);
-      const from = filled - numberIn(DISTANCES, symbolOf(distances));
+      const lengths = LENGTHS[symbol - END_OF_BLOCK - 1];
+      if (lengths === undefined) throw new Error(NO_SYMBOL);
+      const end = filled + lengths.base + (lengths.bits === 0 ? 0 : take(lengths.bits));
+      for (; heldBits < distances.bits; heldBits += 8) held |= data[at++] << heldBits;
+      const farEntry = distances.table[held & ((1 << distances.bits) - 1)];
+      const distance = DISTANCES[farEntry >> 4];
+      if (farEntry === 0 || distance === undefined) throw new Error(NO_SYMBOL);
+      held >>>= farEntry & 15;
+      heldBits -= farEntry & 15;
+      const from = filled - distance.base - (distance.bits === 0 ? 0 : take(distance.bits));
       if (from < 0 || end > contents.length) throw new Error('a repetition reaches beyond the contents');
       const length = end - filled;
       if (length <= filled - from) {

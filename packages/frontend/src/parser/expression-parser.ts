@@ -59,6 +59,11 @@ const ENDS_EXPRESSION_LIST: ReadonlySet<string> = new Set([
   ...AUGMENTED_ASSIGNMENTS,
 ]);
 
+/** Tokens that are an expression by themselves, as most are: names, numbers and constants. */
+const SINGLE_TOKENS: ReadonlySet<string> = new Set(['ident', 'number', 'True', 'False', 'None']);
+/** Kinds of tokens that no expression goes on with. */
+const ENDS_SINGLE: ReadonlySet<string> = new Set([',', ')', ']', '}', 'newline', 'eof', '=', ':', ';']);
+
 /** Parses expressions by precedence climbing, with Python's precedences (PyTorch: ParserImpl's expressions). */
 export class ExpressionParser {
   protected readonly stream: TokenStream;
@@ -68,6 +73,8 @@ export class ExpressionParser {
   }
 
   parseExp(): Expr {
+    if (SINGLE_TOKENS.has(this.stream.cur.kind) && ENDS_SINGLE.has(this.stream.lookahead().kind))
+      return this.#parseAtom();
     return this.stream.nested(() => {
       const { stream } = this;
       const value = this.#parseBinary(0);
@@ -302,11 +309,10 @@ export class ExpressionParser {
   #parseAtom(): Expr {
     const { stream } = this;
     const token = stream.cur;
-    const range = stream.rangeOf(token);
     switch (token.kind) {
       case 'number':
         stream.next();
-        return { kind: 'const', range, value: this.#parseNumber(token) };
+        return { kind: 'const', range: stream.rangeOf(token), value: this.#parseNumber(token) };
       case 'string':
         return parseStringExpression(stream, (start, end) =>
           new ExpressionParser(new TokenStream(stream.source, stream.dialect, start, end)).parseExpOrExpTuple(),
@@ -314,13 +320,13 @@ export class ExpressionParser {
       case 'True':
       case 'False':
         stream.next();
-        return { kind: 'bool', range, value: token.kind === 'True' };
+        return { kind: 'bool', range: stream.rangeOf(token), value: token.kind === 'True' };
       case 'None':
         stream.next();
-        return { kind: 'none', range };
+        return { kind: 'none', range: stream.rangeOf(token) };
       case '...':
         stream.next();
-        return { kind: 'dots', range };
+        return { kind: 'dots', range: stream.rangeOf(token) };
       case '(':
         return this.#parseParenthesised();
       case '[':
@@ -336,9 +342,10 @@ export class ExpressionParser {
       default: {
         const name = this.parseIdent();
         if (stream.isPython && name.name.startsWith('__jit')) {
-          throw new ErrorReport(range, "names of variables used in JIT-ed functions can't start with __jit");
+          throw new ErrorReport(name.range, "names of variables used in JIT-ed functions can't start with __jit");
         }
-        return name.name === 'Ellipsis' ? { kind: 'dots', range } : { kind: 'var', range: name.range, name };
+        const { range } = name;
+        return name.name === 'Ellipsis' ? { kind: 'dots', range } : { kind: 'var', range, name };
       }
     }
   }

@@ -37,6 +37,27 @@ describe('lexing', () => {
     expect(tokens('a + \\\n  b')).toEqual(['ident:a', '+', 'ident:b', 'newline', 'eof']);
   });
 
+  it('takes the longest operator that stands somewhere, and a point before a digit for a number', () => {
+    expect(tokens('a**=b//c...d!=!e.f:=.5')).toEqual(
+      [
+        'ident:a',
+        '**=',
+        'ident:b',
+        '//',
+        'ident:c',
+        '...',
+        'ident:d',
+        '!=',
+        '!',
+        'ident:e',
+        '.',
+        'ident:f',
+        ':=',
+        'number:.5',
+      ].concat('newline', 'eof'),
+    );
+  });
+
   it('reads numbers of all forms', () => {
     for (const number of ['0', '1_000', '0x1F', '0b101', '1.', '.5', '9.99e-13', '1e5', '2j', '9223372036854775807']) {
       expect(tokens(number)).toEqual([`number:${number}`, 'newline', 'eof']);

@@ -45,35 +45,34 @@ class Lexer {
 
   run(): LexedSource {
     this.#indents.push(this.#skipToLineContent());
+    const text = this.#text;
     while (this.#at < this.#end) {
-      this.#lexOne();
+      const character = text[this.#at]!;
+      // Most of a text are names, blanks and operators, in a page that has just come and whose functions are interpreted: each takes one call at most.
+      if ((character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character === '_') {
+        this.#lexAsciiWord();
+      } else if (character === ' ' || character === '\t' || character === '\r' || character === '\f') {
+        this.#at++;
+      } else if (character === '\n') {
+        this.#lexNewline();
+      } else if (!this.#lexOperator(character)) {
+        this.#lexOther(character);
+      }
     }
     this.#finish();
     return { tokens: this.#tokens, typeComments: this.#typeComments };
   }
 
-  #lexOne(): void {
-    const character = this.#text[this.#at]!;
-    // Most of a text are names and blanks.
-    if ((character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character === '_') {
-      this.#lexAsciiWord();
-    } else if (character === '\n') {
-      this.#lexNewline();
-    } else if (character === ' ' || character === '\t' || character === '\r' || character === '\f') {
-      this.#at++;
-    } else if (character === '#') {
+  #lexOther(first: string): void {
+    if (first === '#') {
       this.#skipComment();
-    } else if (character === '\\' && /\\\r?\n/y.test(this.#text.slice(this.#at, this.#at + 3))) {
+    } else if (first === '\\' && /\\\r?\n/y.test(this.#text.slice(this.#at, this.#at + 3))) {
       this.#at = this.#text.indexOf('\n', this.#at) + 1;
-    } else if (character === '"' || character === "'") {
+    } else if (first === '"' || first === "'") {
       this.#lexString(this.#at);
-    } else if (!this.#lexOther(character)) {
-      throw this.#error(`expected a valid token but found '${character}' here`, this.#at, this.#at + 1);
+    } else if (!this.#lexNumber() && !(first > LAST_ASCII && this.#lexWord())) {
+      throw this.#error(`expected a valid token but found '${first}' here`, this.#at, this.#at + 1);
     }
-  }
-
-  #lexOther(first: string): boolean {
-    return this.#lexNumber(first) || this.#lexOperator(first) || (first > LAST_ASCII && this.#lexWord());
   }
 
   /** Ends a logical line and opens or closes blocks by the indentation of the next line that holds anything. */
@@ -135,10 +134,7 @@ class Lexer {
     this.#at = end;
   }
 
-  #lexNumber(first: string): boolean {
-    if (!(first >= '0' && first <= '9') && !(first === '.' && /[0-9]/.test(this.#text[this.#at + 1] ?? ''))) {
-      return false;
-    }
+  #lexNumber(): boolean {
     const number = this.#match(NUMBER);
     if (number === undefined) return false;
     this.#push('number', this.#at, this.#at + number.length);
@@ -160,7 +156,8 @@ class Lexer {
     if ((next === '"' || next === "'") && STRING_PREFIX.test(word)) {
       this.#lexString(end);
     } else {
-      this.#push(KEYWORDS.has(word) ? word : 'ident', start, end);
+      this.#tokens.push({ kind: KEYWORDS.has(word) ? word : 'ident', start, end });
+      this.#at = end;
     }
   }
 
@@ -189,25 +186,22 @@ class Lexer {
   }
 
   #lexOperator(first: string): boolean {
+    const start = this.#at;
     const candidates = OPERATORS_BY_FIRST.get(first);
-    const operator =
-      candidates?.length === 1
-        ? candidates[0]
-        : candidates?.find((candidate) => this.#text.startsWith(candidate, this.#at));
-    if (operator !== undefined) {
-      if (operator === '(' || operator === '[' || operator === '{') {
-        this.#nesting++;
-      } else if (operator === ')' || operator === ']' || operator === '}') {
-        this.#nesting = Math.max(0, this.#nesting - 1);
-      }
-      this.#push(operator, this.#at, this.#at + operator.length);
-      return true;
+    if (candidates === undefined) return false;
+    let operator = first;
+    // The longest that stands here; a `!` by itself is a token, and no operator.
+    for (const candidate of candidates[0] === first ? [] : candidates) {
+      if (!this.#text.startsWith(candidate, start)) continue;
+      operator = candidate;
+      break;
     }
-    if (first === '!') {
-      this.#push('!', this.#at, this.#at + 1);
-      return true;
-    }
-    return false;
+    if (operator === '.' && /[0-9]/.test(this.#text[start + 1] ?? '')) return false;
+    if (operator === '(' || operator === '[' || operator === '{') this.#nesting++;
+    else if (operator === ')' || operator === ']' || operator === '}') this.#nesting = Math.max(0, this.#nesting - 1);
+    const end = (this.#at = start + operator.length);
+    this.#tokens.push({ kind: operator, start, end });
+    return true;
   }
 
   /** What stands here, as far as a sticky expression matches it. */

@@ -58,18 +58,16 @@ export class TokenStream {
   }
 
   nextIf(kind: TokenKind): boolean {
-    if (this.cur.kind !== kind) {
-      return false;
-    }
-    this.next();
+    if (this.cur.kind !== kind) return false;
+    if (kind !== 'eof') this.cur = this.lexed.tokens[++this.#index]!;
     return true;
   }
 
   expect(kind: TokenKind): Token {
-    if (this.cur.kind !== kind) {
-      throw this.expected(KIND_NAMES[kind] ?? kind);
-    }
-    return this.next();
+    const token = this.cur;
+    if (token.kind !== kind) throw this.expected(KIND_NAMES[kind] ?? kind);
+    if (kind !== 'eof') this.cur = this.lexed.tokens[++this.#index]!;
+    return token;
   }
 
   expected(what: string): ErrorReport {
@@ -86,7 +84,7 @@ export class TokenStream {
   }
 
   rangeOf(token: Token): SourceRange {
-    return this.range(token.start, token.end);
+    return new SourceRange(this.source, token.start, token.end);
   }
 
   /** From `start` to the end of the token before the current one. */
