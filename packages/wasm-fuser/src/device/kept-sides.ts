@@ -1,3 +1,4 @@
+import { elementSize } from '@cresset/tensor';
 import { loadsIn, type Expr, type NormalContraction } from '@cresset/tensorexpr';
 import type { ListHost } from './list-host.ts';
 import { bytesOfLines, type KeptLines, type Place } from './launch-memory.ts';
@@ -7,7 +8,7 @@ import type { WasmBuffer } from './wasm-buffer.ts';
 
 /** Bytes of packed weights that are kept at most. */
 const MOST_BYTES = 512 << 20;
-/** From so many on sides of 16 bits are worked out each time. */
+/** From so many on sides of 16 bits and of bytes are worked out each time. */
 const MOST_WIDENED = 64 << 20;
 
 interface KeptSide {
@@ -25,7 +26,7 @@ interface KeptSide {
 
 /**
  * Sides of a recorded product that are weights: what comes a second time as it was, of buffers that nobody has written since, stays packed as
- * long as that is so. Weights of few bits stay as they are, and are worked out each time.
+ * long as that is so.
  */
 export class KeptSides implements KeptLines {
   readonly #sides: KeptSide[];
@@ -123,14 +124,11 @@ export class KeptSides implements KeptLines {
 /** As many as the batch has, unless a side is the same for all of it. */
 const copiesOf = ({ batch, shared }: PreparedContraction, side: 'left' | 'right'): number => (shared[side] ? 1 : batch);
 
-/**
- * Up to how many bytes in all a side is kept: packed, elements of 16 bits take twice as much memory as they do themselves, and those of a byte four times, or
- * eight where two weights share one.
- */
+/** Up to how many bytes in all a side is kept: packed, elements of 16 bits take twice as much memory as they do themselves, and those of a byte four times, or eight where
+ * two weights share one. */
 function mostFor(side: Expr): number {
-  const dtypes = loadsIn([side]).map(({ operand: { dtype } }) => dtype);
-  if (dtypes.some((dtype) => dtype === 'uint8' || dtype === 'int8')) return 0;
-  return dtypes.some((dtype) => dtype === 'float16' || dtype === 'bfloat16') ? MOST_WIDENED : MOST_BYTES;
+  const isWidened = loadsIn([side]).some(({ operand: { dtype } }) => elementSize(dtype) < 4);
+  return isWidened ? MOST_WIDENED : MOST_BYTES;
 }
 
 function bindingsIn(kernel: NormalContraction, side: 'left' | 'right', { signature }: PreparedContraction): number[] {

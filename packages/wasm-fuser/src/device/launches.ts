@@ -1,4 +1,5 @@
-import { LINE_DONE } from '../routines/routine-functions.ts';
+import { CressetError } from '@cresset/ir';
+import { LINE_DONE, LINE_WORDS } from '../routines/routine-functions.ts';
 import { perform, type Call, type Task } from '../threads/task.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { runAttention } from './attention.ts';
@@ -147,8 +148,17 @@ export class Launches {
         for (const { state } of parts) this.host.linear.integers.fill(0, state, state + 2);
         for (let left = parts; left.length > 0;) {
           if (left !== parts) yield;
+          const before = left.map(({ state }) => this.host.linear.integers.slice(state, state + LINE_WORDS));
           this.#do(left.map(({ call }) => [call]));
-          left = left.filter(({ state }) => this.host.linear.integers[state] !== LINE_DONE);
+          const { integers } = this.host.linear;
+          left = left.filter(({ state }, at) => {
+            if (integers[state] === LINE_DONE) return false;
+            if (isLong && before[at].some((word, place) => word !== integers[state + place])) return true;
+            throw new CressetError(
+              'DEVICE_ERROR',
+              `${prepared.label} is not done with a line, and does not go on with it`,
+            );
+          });
         }
       }
     } finally {

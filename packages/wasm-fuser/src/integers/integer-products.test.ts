@@ -144,3 +144,23 @@ test('what rows are staged in counts as scratch memory until they are multiplied
   expect(taken).toBe(8 * 4 * 38 * 8 * 2);
   expect(most).toBeLessThan(4 * 4000 * 300);
 });
+
+test('a program at its limit is told so, and multiplies nothing', () => {
+  const refusal = new Error('MEMORY_LIMIT');
+  const before = meterMemory({
+    take: () => {},
+    made: () => {},
+    takeScratch: () => {
+      throw refusal;
+    },
+    giveUpScratch: () => {},
+  });
+  const kept = products.takenBytes;
+  try {
+    const rows = { depth: 300, count: 40, outputs: 30 };
+    expect(() => run(integers(40 * 300, 16), integers(30 * 300, 17), rows)).toThrow(refusal);
+  } finally {
+    meterMemory(before);
+  }
+  expect(products.takenBytes).toBe(kept);
+});

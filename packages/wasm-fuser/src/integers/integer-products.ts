@@ -121,12 +121,13 @@ export class WasmIntegerProducts implements IntegerProducts {
     return kept;
   }
 
+  /**
+   * Null where the memory of all programs is full.
+   *
+   * @throws CressetError `MEMORY_LIMIT` where that of this one is
+   */
   #take(byteLength: number): number | null {
-    try {
-      takeScratch(byteLength);
-    } catch {
-      return null;
-    }
+    takeScratch(byteLength);
     try {
       return this.#memory.take(byteLength);
     } catch {
