@@ -29,6 +29,9 @@ function builtinTexts(): readonly BuiltinText[] {
   // The compiler stands without the library's operators, and those of strings may not be there.
   if (operatorsFor('aten::find').length > 0) texts.push(['aten::__contains__', STRING_CONTAINS]);
   texts.push(['aten::list_with_default', LIST_WITH_DEFAULT]);
+  for (const type of ['bool', 'Tensor']) {
+    texts.push(['aten::_assert', `def _assert(condition: ${type}, message: str):\n  assert condition, message\n`]);
+  }
   for (const [name, type, body] of TENSOR_PROPERTIES) {
     texts.push([`prim::${name}`, `def ${name}(a: Tensor) -> ${type}:\n  return a.${body}()\n`]);
   }

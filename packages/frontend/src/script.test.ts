@@ -173,6 +173,17 @@ describe('control flow', () => {
     expect(graph.toString()).toContain('AssertionError: small');
   });
 
+  it('raises any of Python’s exceptions, and by torch._assert', () => {
+    expect(shape(compile('def f(c: bool):\n  if c:\n    raise TimeoutError\n  raise UserWarning("x")'))).toBe(
+      'If[RaiseException | ] RaiseException',
+    );
+    expect(failure('def f(c: bool):\n  raise FooError("x")').message).toContain('undefined value FooError');
+    expect(shape(compile('def f(c: bool):\n  torch._assert(c, "x")'))).toBe('If[ | add RaiseException]');
+    expect(failure('def f(x: str):\n  torch._assert(x, "x")').message).toContain(
+      '_assert(Tensor condition, str message) -> NoneType:',
+    );
+  });
+
   it('takes the body of a fork out of the graph', () => {
     const graph = compile(
       'def g(x):\n  return x + 1\ndef f(x):\n  fut = torch.jit.fork(g, x)\n  return torch.jit.wait(fut)',

@@ -192,7 +192,7 @@ const VARIADIC_MESSAGE =
 
 /** Functions of `torch` that PyTorch's compiler takes for operators, which they are not: it says so when they are called. */
 const PYTHON_ONLY: ReadonlySet<string> = new Set(
-  'asarray from_numpy frombuffer get_default_dtype get_num_threads is_tensor pca_lowrank svd_lowrank unravel_index'.split(
+  'asarray enable_grad from_numpy frombuffer get_default_dtype get_num_threads inference_mode is_tensor load pca_lowrank save svd_lowrank unravel_index'.split(
     ' ',
   ),
 );
@@ -406,22 +406,28 @@ function mathMember(field: string): SugaredValue | undefined {
 }
 
 const EXCEPTIONS: ReadonlySet<string> = new Set([
-  'ArithmeticError',
-  'AttributeError',
+  ...(
+    'Arithmetic Attribute BlockingIO BrokenPipe Buffer ChildProcess ConnectionAborted Connection ConnectionRefused ' +
+    'ConnectionReset EOF Environment FileExists FileNotFound FloatingPoint IO Import Indentation Index Interrupted ' +
+    'IsADirectory Key Lookup Memory ModuleNotFound Name NotADirectory NotImplemented OS Overflow Permission ' +
+    'ProcessLookup Recursion Reference Runtime Syntax System Tab Timeout Type UnboundLocal UnicodeDecode ' +
+    'UnicodeEncode Unicode UnicodeTranslate Value ZeroDivision'
+  )
+    .split(' ')
+    .map((name) => `${name}Error`),
+  ...'Bytes Deprecation Encoding Future Import PendingDeprecation Resource Runtime Syntax Unicode User'
+    .split(' ')
+    .map((name) => `${name}Warning`),
   'BaseException',
+  'BaseExceptionGroup',
   'Exception',
-  'IndexError',
-  'KeyError',
-  'LookupError',
-  'NameError',
-  'NotImplementedError',
-  'OSError',
-  'OverflowError',
-  'RuntimeError',
+  'ExceptionGroup',
+  'GeneratorExit',
+  'KeyboardInterrupt',
+  'StopAsyncIteration',
   'StopIteration',
-  'TypeError',
-  'ValueError',
-  'ZeroDivisionError',
+  'SystemExit',
+  'Warning',
 ]);
 
 /** Names that sources use without importing them, as their authors' modules would have them. */
