@@ -513,6 +513,8 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   #end(reason: string): string {
     const { liveIns, launches, labels, contents, steps, hostSteps, draws, appends } = this.#mark;
     this.forgetLiveIns(liveIns);
+    // A view that was to be made anew for the instruction is what it was before.
+    for (const [register, at] of this.#sources) if (at >= liveIns) this.#sources.delete(register);
     this.steps.length = steps;
     this.hostSteps.length = hostSteps;
     this.launches.length = launches;
