@@ -18,7 +18,7 @@ This page is written by \`pnpm apps --write-docs\`. It puts together an applicat
 installation has it, builds it with the tool's own command and without a setting for this library, opens it in Chromium, and asks the digit
 classifier about one drawing. *Built* and *development server* say in which thread the model ran; the answer was PyTorch's wherever one is named. *Transferred*
 is what page and worker fetched together, compressed with gzip, without the model; for frameworks, what the page fetches without the library is taken off.
-A page whose models need common operators stays within ${limit / 1000} kB everywhere where it runs on a GPU; the host takes 19 kB more, which compile WebAssembly. The rows *with a part of the library* load a second model, which needs a
+A page whose models need common operators stays within ${limit / 1000} kB everywhere where it runs on a GPU; the host takes 16 kB more, which compile WebAssembly. The rows *with a part of the library* load a second model, which needs a
 rare family (Fourier transforms, and complex numbers with them); those parts are in their figures.
 `;
 

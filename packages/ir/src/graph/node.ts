@@ -577,8 +577,9 @@ export class Node extends Attributes {
     // Constants, of which a graph has more than of anything else, are asked as often and are none; so are many other kinds.
     const { kind } = this;
     if (this.#operator === undefined && kind !== 'prim::Constant' && this.#hasNoneAt !== operatorRegistry.revision) {
-      if (operatorRegistry.operatorsFor(kind).length > 0) this.#operator = findOperatorMatching(this);
-      else this.#hasNoneAt = operatorRegistry.revision;
+      this.#operator = findOperatorMatching(this);
+      if (this.#operator === undefined && operatorRegistry.operatorsFor(kind).length === 0)
+        this.#hasNoneAt = operatorRegistry.revision;
     }
     return this.#operator;
   }

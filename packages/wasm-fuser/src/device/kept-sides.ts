@@ -124,8 +124,10 @@ export class KeptSides implements KeptLines {
 /** As many as the batch has, unless a side is the same for all of it. */
 const copiesOf = ({ batch, shared }: PreparedContraction, side: 'left' | 'right'): number => (shared[side] ? 1 : batch);
 
-/** Up to how many bytes in all a side is kept: packed, elements of 16 bits take twice as much memory as they do themselves, and those of a byte four times, or eight where
- * two weights share one. */
+/**
+ * Up to how many bytes in all a side is kept: packed, elements of 16 bits take twice as much memory as they do themselves, and those of a byte four times, or
+ * eight where two weights share one.
+ */
 function mostFor(side: Expr): number {
   const isWidened = loadsIn([side]).some(({ operand: { dtype } }) => elementSize(dtype) < 4);
   return isWidened ? MOST_WIDENED : MOST_BYTES;

@@ -148,7 +148,10 @@ export class Launches {
         for (const { state } of parts) this.host.linear.integers.fill(0, state, state + 2);
         for (let left = parts; left.length > 0;) {
           if (left !== parts) yield;
-          const before = left.map(({ state }) => this.host.linear.integers.slice(state, state + LINE_WORDS));
+          // Short lines are done at once: nobody asks how far they were.
+          const before = isLong
+            ? left.map(({ state }) => this.host.linear.integers.slice(state, state + LINE_WORDS))
+            : [];
           this.#do(left.map(({ call }) => [call]));
           const { integers } = this.host.linear;
           left = left.filter(({ state }, at) => {
@@ -252,12 +255,12 @@ export class Launches {
         const [stride, from] = [16 * vectors, to];
         to += a.count * stride;
         const [m, mEnd, n, nEnd] = [a.first, a.first + a.count, b.first, b.first + b.count];
-        const packing = this.#packing(prepared, longSide, block, places, batch, own.first, own.count, own.at);
-        return [
-          ...(long.isPacked ? [] : [packing]),
+        const calls = [
           callOf(products, 'multiply', a.count, vectors, k, a.at, 16 * k, b.at, 16 * k, from, stride, 0),
           callOf(prepared, 'store', block, batch, batch + 1, m, mEnd, n, nEnd, from, stride, 0),
         ];
+        if (long.isPacked) return calls;
+        return [this.#packing(prepared, longSide, block, places, batch, own.first, own.count, own.at), ...calls];
       },
     );
     this.#do(tasks);

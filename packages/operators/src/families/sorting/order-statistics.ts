@@ -1,4 +1,4 @@
-import { scratch, Tensor } from '@cresset/tensor';
+import { scratch, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, constant, TensorView, unary } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { contiguousInPieces } from '../../kernels/copy.ts';
@@ -121,6 +121,9 @@ const alongRow = (
     out: `${out}(values, indices)`,
   });
 
+/** What NaN, the median of nothing, is where it is cast to an integer, as on x86. */
+const nanAsInteger: Partial<Record<ScalarType, number>> = { int32: -(2 ** 31), int64: -(2 ** 63) };
+
 const medianRows = (name: 'median' | 'nanmedian'): OperatorRow[] => {
   const [label, ignoresNaN] = [`aten::${name}`, name === 'nanmedian'];
   const find = (group: Float64Array): Pieces<Found> => medianOf(group, ignoresNaN);
@@ -130,9 +133,7 @@ const medianRows = (name: 'median' | 'nanmedian'): OperatorRow[] => {
       *host(args, [output]) {
         const [group] = yield* groupsOf(args);
         const found = group && (yield* find(group));
-        // What NaN becomes where it is cast to an integer.
-        const none = /^int(32|64)$/.test(output.dtype) ? (output.dtype === 'int32' ? -(2 ** 31) : -(2 ** 63)) : NaN;
-        yield* writeInPieces(output, () => found?.value ?? none);
+        yield* writeInPieces(output, () => found?.value ?? nanAsInteger[output.dtype] ?? NaN);
       },
       lower: ({ self }, outputs, context) => lowerMedian(label, self, null, ignoresNaN, outputs, context),
       lowerable: ({ self }) => self.numel > 0,
