@@ -1,10 +1,12 @@
 import { checkOptions } from '@cresset/ir';
 import type { MemoryEstimate } from '@cresset/runtime';
-import { DEVICE_RULES, type Library, type LoadOptions } from './library.ts';
+import { DEVICE_RULES, PRECISION_RULES, type Library, type LoadOptions } from './library.ts';
 import { wireInput, type ModelInput } from './values/model-input.ts';
 
 export interface EstimateOptions {
   readonly device?: LoadOptions['device'];
+  /** How weights of float32 are to lie on a GPU, as `load` is told. */
+  readonly weights?: LoadOptions['weights'];
   readonly worker?: LoadOptions['worker'];
   readonly signal?: LoadOptions['signal'];
 }
@@ -24,10 +26,15 @@ export async function estimateModel(
   input: ModelInput,
   options: EstimateOptions,
 ): Promise<ModelEstimate> {
-  checkOptions('estimate', options, { ...DEVICE_RULES, worker: 'boolean', signal: 'signal' });
-  const { device = 'auto', worker = true, signal } = options;
+  checkOptions('estimate', options, {
+    ...DEVICE_RULES,
+    ...PRECISION_RULES,
+    worker: 'boolean',
+    signal: 'signal',
+  });
+  const { device = 'auto', weights = 'float32', worker = true, signal } = options;
   const { client } = await library.placement(worker);
-  const request = { type: 'estimate', input: wireInput(input), device } as const;
+  const request = { type: 'estimate', input: wireInput(input), device, weights } as const;
   const { estimate } = await client.request('estimated', request, signal ? { signal } : {});
   const reason = whyNot(estimate, (globalThis.navigator as { deviceMemory?: number } | undefined)?.deviceMemory);
   return { ...estimate, fits: reason === '', reason };

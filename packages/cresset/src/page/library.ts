@@ -65,6 +65,9 @@ const TRANSFER_RULES = {
 /** What the options that choose a device can be. */
 export const DEVICE_RULES = { device: ['auto', 'webgpu', 'cpu'] } as const satisfies OptionRules;
 
+/** What the options can be that say how weights lie. */
+export const PRECISION_RULES = { weights: ['float32', 'float16'] } as const satisfies OptionRules;
+
 /** What the options of a program can be, wherever it comes from. */
 export const PLACE_RULES = {
   ...DEVICE_RULES,
@@ -104,8 +107,8 @@ export class Library {
     checkOptions('load', options, {
       ...PLACE_RULES,
       ...TRANSFER_RULES,
+      ...PRECISION_RULES,
       lazy: 'boolean',
-      weights: ['float32', 'float16'],
     });
     const { device = 'auto', cache = false, lazy = true, weights = 'float32', memoryLimit } = options;
     const placement = await this.placement(options.worker ?? true, device);

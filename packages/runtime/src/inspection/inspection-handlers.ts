@@ -8,11 +8,11 @@ import { verifyCall } from './verification.ts';
 
 /** How requests are answered that look into a program, or hold its answers on two devices against each other. */
 export const inspectionHandlers: RequestHandlers = {
-  async estimate({ input, device: choice }, host, signal) {
-    const { device } = await host.chooseDevice(choice);
+  async estimate(request, host, signal) {
+    const { device } = await host.chooseDevice(request.device);
     // What a WebAssembly memory has no room for, the host has.
     const gpu = device?.capabilities.host ? null : device;
-    return { type: 'estimated', estimate: await estimateMemory(input, gpu, { signal }) };
+    return { type: 'estimated', estimate: await estimateMemory(request, gpu, { signal }) };
   },
 
   async verify(request, host, signal) {

@@ -1,7 +1,7 @@
 import type { SentInput } from '@cresset/archive';
 import type { ScalarType } from '@cresset/tensor';
 import type { TrainRequest } from '../training/training-requests.ts';
-import type { CallRequest, CallResult, DeviceChoice } from './core-requests.ts';
+import type { CallRequest, CallResult, DeviceChoice, WeightPrecision } from './core-requests.ts';
 import type { WireError, WireTensor, WireValue } from './wire/wire-format.ts';
 
 /** Opens an empty program for source to be compiled into; answered with `loaded`, as all that change a program. */
@@ -227,6 +227,7 @@ export interface EstimateRequest {
   readonly id: number;
   readonly input: SentInput;
   readonly device: DeviceChoice;
+  readonly weights?: WeightPrecision;
 }
 
 /** What a model would take, bytes. What a run makes comes on top: it depends on the inputs. */

@@ -85,6 +85,22 @@ describe('WorkerHost', () => {
     expect(summary.device).toMatchObject({ device: 'cpu', reason: expect.stringContaining('4096 bytes') });
   });
 
+  it('counts weights that are to be rounded to float16 as what they take then', async () => {
+    // The largest weight of the file takes 82,944 bytes as float32.
+    const half = {
+      description: 'a small GPU',
+      capabilities: { software: false, maxBindingBytes: 41_472 },
+      deviceElementSize: (layout: string) => (layout === 'half' ? 2 : 4),
+    } as unknown as ComputeDevice;
+    const client = connect(() => Promise.resolve(half));
+    const placeOf = async (weights: 'float32' | 'float16', model: number) => {
+      const input = new Uint8Array(digits).buffer;
+      return (await client.request('loaded', { type: 'load', model, input, device: 'auto', weights })).summary.device;
+    };
+    expect(await placeOf('float32', 1)).toMatchObject({ device: 'cpu', reason: expect.stringContaining('82944') });
+    expect((await placeOf('float16', 2)).device).toBe('webgpu');
+  });
+
   const deviceOf = (capabilities: Partial<DeviceCapabilities>, description: string): ComputeDevice =>
     ({
       description,

@@ -32,7 +32,7 @@ import {
 import type { PartLoader } from './part-loader.ts';
 import { ProgramParts } from './program-parts.ts';
 import { handlerOf, PART_OF_REQUEST } from './request-handlers.ts';
-import { oversizedWeight } from './weights/weight-sizes.ts';
+import { oversizedWeight, type NarrowStorages } from './weights/weight-sizes.ts';
 import { expectedWork } from './device-choice.ts';
 import { toWireError } from './wire/wire-error.ts';
 import { tensorToWire } from './wire/wire-value.ts';
@@ -183,12 +183,13 @@ export class WorkerHost {
     const opened = performance.now();
     const loaded = await readModule(source, options);
     const read = performance.now();
-    const place = await this.#placeOf(loaded, await opening, request.device);
+    const narrowing = request.weights === 'float16' ? await import('./weights/narrow-weights.ts') : null;
+    const narrow = narrowing?.narrowableStorages(collectModules(loaded.module).values(), loaded.constants);
+    const place = await this.#placeOf(loaded, await opening, request.device, narrow);
     const model = new HostedModel(loaded, await this.limited(place, request), this.output, parts);
     try {
-      if (request.weights === 'float16' && place.device && !place.device.capabilities.host) {
-        const { narrowWeights } = await import('./weights/narrow-weights.ts');
-        narrowWeights(model.modules.values(), loaded.constants);
+      if (narrowing && place.device && !place.device.capabilities.host) {
+        narrowing.narrowWeights(narrow!);
         parts.note('narrow-weights', "weights: 'float16'");
       }
       await model.prepare(signal);
@@ -326,9 +327,14 @@ export class WorkerHost {
   }
 
   /** A model with a weight that the GPU cannot hold in one buffer runs on the host, unless the GPU was asked for. */
-  async #placeOf({ module, weights }: LoadedModule, place: ModelPlace, choice: DeviceChoice): Promise<ModelPlace> {
+  async #placeOf(
+    { module, weights }: LoadedModule,
+    place: ModelPlace,
+    choice: DeviceChoice,
+    narrow?: NarrowStorages,
+  ): Promise<ModelPlace> {
     const modules = collectModules(module);
-    const complaint = place.device && oversizedWeight(modules, place.device);
+    const complaint = place.device && oversizedWeight(modules, place.device, narrow);
     if (!complaint) return choice === 'auto' ? this.#fasterPlace(modules, place) : place;
     if (place.device!.capabilities.host) return { device: null, report: cpuReport(complaint) };
     if (choice === 'auto')

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   createModule,
+  estimate,
   freeze,
   load,
   memory,
@@ -103,6 +104,16 @@ describe("weights: 'float16'", () => {
       bytes.push((await settledBytes()) - before);
     }
     expect(bytes[0] - bytes[1]).toBe(SAVED);
+  });
+
+  it('is what an estimate counts with, as far as it knows without reading elements', async () => {
+    const place = { device: 'webgpu', worker: false } as const;
+    const whole = await estimate(file, place);
+    const narrow = await estimate(file, { ...place, weights: 'float16' });
+    const ofLarge = 2 * FEATURES * FEATURES;
+    expect(whole.deviceBytes - narrow.deviceBytes).toBe(SAVED + ofLarge);
+    expect([whole.largestTensor!.bytes, narrow.largestTensor!.bytes]).toEqual([2 * ofLarge, ofLarge]);
+    expect((await estimate(file, { ...place, device: 'cpu', weights: 'float16' })).deviceBytes).toBe(whole.weightBytes);
   });
 
   it('computes with the rounded numbers in float32, which is what is told and saved, call after call', async () => {

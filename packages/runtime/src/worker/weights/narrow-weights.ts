@@ -1,16 +1,24 @@
-import { halfToNumber, numberToHalf, Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
+import { halfToNumber, numberToHalf, Tensor, type IValue, type ScriptObject, type Storage } from '@cresset/tensor';
 
 /** Storages of fewer bytes are left as they are: what they would save is less than what a buffer takes anyway. */
 const LEAST_BYTES = 4096;
 const LARGEST_HALF = 65504;
 
 /**
- * Has parameters and constants of float32 rounded to float16, to lie so on the device: two to a word. The nearest float16 is taken, ties to even.
- * What has a finite number beyond 65504, small ones, and tensors that the program may write to (buffers and other attributes) stay as they are.
+ * Has storages of {@link narrowableStorages} rounded to float16, to lie so on the device: two elements to a word. The nearest float16 is taken, ties to
+ * even. What has a finite number beyond 65504 stays as it is.
+ */
+export function narrowWeights(storages: Iterable<Storage>): void {
+  for (const storage of storages) storage.narrow(roundToHalf);
+}
+
+/**
+ * Storages of parameters and constants of float32. Small ones, and tensors that the program may write to (buffers and other attributes), are not among them.
  *
  * @param constants those of the code, as frozen and traced programs have them
  */
-export function narrowWeights(modules: Iterable<ScriptObject>, constants: readonly IValue[]): void {
+export function narrowableStorages(modules: Iterable<ScriptObject>, constants: readonly IValue[]): Set<Storage> {
+  const storages = new Set<Storage>();
   const weights: IValue[] = [...constants];
   for (const { type, slots } of modules) {
     type.attributes.forEach(({ kind }, slot) => {
@@ -20,8 +28,9 @@ export function narrowWeights(modules: Iterable<ScriptObject>, constants: readon
   for (const weight of weights) {
     if (!(weight instanceof Tensor) || weight.dtype !== 'float32' || weight.storage.isNarrow) continue;
     const { storage } = weight;
-    if (storage.byteLength >= LEAST_BYTES && storage.byteLength % 4 === 0) storage.narrow(roundToHalf);
+    if (storage.byteLength >= LEAST_BYTES && storage.byteLength % 4 === 0) storages.add(storage);
   }
+  return storages;
 }
 
 function roundToHalf(elements: Float32Array): boolean {
