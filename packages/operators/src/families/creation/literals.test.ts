@@ -1,5 +1,6 @@
 import {
   AnyType,
+  Complex,
   FloatType,
   IntType,
   ListType,
@@ -14,6 +15,8 @@ import { describe, expect, it } from 'vitest';
 import { literalRows } from './literals.ts';
 
 const row = literalRows.find(({ schema }) => schema.startsWith('aten::tensor(t[]'))!;
+const scalarRow = literalRows.find(({ schema }) => schema.startsWith('aten::tensor.float('))!;
+const complexRow = literalRows.find(({ schema }) => schema.startsWith('aten::as_tensor.complex('))!;
 const tensorOf = (type: Type, items: IValue[], dtype: bigint | null = null): Tensor =>
   row.scalar!(new List(type, items), dtype, null, false) as Tensor;
 
@@ -45,5 +48,18 @@ describe('torch.tensor of a list', () => {
   it('refuses rows of different lengths', () => {
     const rows = [new List(IntType.get(), [1n]), new List(IntType.get(), [1n, 2n])];
     expect(() => tensorOf(new ListType(IntType.get()), rows)).toThrow('Expected sequence of length 1 at dim 1 (got 2)');
+  });
+});
+
+describe('torch.tensor of a number', () => {
+  it('takes floats by way of the default dtype, whatever dtype is asked for', () => {
+    const number = scalarRow.scalar!(0.7, 7n, null, false) as Tensor;
+    expect([number.dtype, number.contiguousArray()[0]]).toEqual(['float64', Math.fround(0.7)]);
+    expect((scalarRow.scalar!(2 ** 24 + 1.5, 4n, null, false) as Tensor).contiguousArray()[0]).toBe(16777218n);
+  });
+
+  it('takes both parts of complex numbers so', () => {
+    const number = complexRow.scalar!(new Complex(0.1, 0.7), 10n, null) as Tensor;
+    expect([...number.contiguousArray()]).toEqual([Math.fround(0.1), Math.fround(0.7)]);
   });
 });

@@ -57,14 +57,21 @@ const EMPTY_LIST_HINT =
   '\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to create an empty list of another ' +
   'type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)';
 
-/** Floats are of the default dtype before they become what is asked for. */
+/** Floats, and the parts of complex numbers, are of the default dtype before they become what is asked for. */
+function ofDefaultDtype(value: Scalar): Scalar {
+  if (value instanceof Complex) return new Complex(Math.fround(value.re), Math.fround(value.im));
+  return typeof value === 'number' ? Math.fround(value) : value;
+}
+
 function listTensor(list: List, elements: ScalarType, dtype: ScalarType): Tensor {
   const sizes = sizesOf(list);
   const tensor = Tensor.empty(sizes, dtype);
   if (tensor.numel === 0) return tensor;
   const write = scalarWriter(tensor);
   let offset = 0;
-  forEachNumber(list, sizes, (value) => write(offset++, elements === 'float32' ? Math.fround(Number(value)) : value));
+  forEachNumber(list, sizes, (value) =>
+    write(offset++, elements === 'float32' ? ofDefaultDtype(Number(value)) : value),
+  );
   return tensor;
 }
 
@@ -73,7 +80,7 @@ function ofData(data: IValue, dtype: IValue): Tensor {
     const elements = elementDtype(data);
     return listTensor(data, elements, dtypeOr(dtype, elements));
   }
-  return scalarTensor(data as Scalar, dtypeOr(dtype, scalarDtype(data as Scalar)));
+  return scalarTensor(ofDefaultDtype(data as Scalar), dtypeOr(dtype, scalarDtype(data as Scalar)));
 }
 
 /** A number that a program turns into a tensor is a double, not the default dtype. */

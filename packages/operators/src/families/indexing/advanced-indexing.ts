@@ -94,7 +94,7 @@ function checkIndex(self: Tensor, index: Tensor | null, at: number): void {
       'IndexError',
     );
   });
-  // A mask without dimensions takes none of the tensor's: it is not representable as positions in one.
+  // A mask without dimensions takes none of the tensor's, so no positions say what it picks: PyTorch's kernel asserts.
   check(index.dim > 0, 'a mask without dimensions cannot be used as an index', 'IndexError');
 }
 
@@ -225,13 +225,21 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
   shape: (args): TensorMeta | null => {
     const { self, indices } = args;
     // Positions that a mask picks have to be counted before anything is put there.
-    return dependsOnMask(indices) && !isMaskedFill(args) ? null : { sizes: self.sizes, dtype: self.dtype };
+    return dependsOnMask(indices) && !filledMask(args) ? null : { sizes: self.sizes, dtype: self.dtype };
   },
-  *host({ self, indices, values, accumulate }, [given]) {
+  *host(args, [given]) {
+    const { self, indices, values, accumulate } = args;
+    check(indices.length <= self.dim, `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
     const output = given ?? Tensor.empty(self.sizes, self.dtype);
     yield* copyPieces(output, self);
+    const mask = filledMask(args);
+    if (mask?.dim === 0) {
+      if (numberReader(mask)(mask.storageOffset) !== 0)
+        yield* copyPieces(output, expand(oneNumber(values), output.sizes));
+      return output;
+    }
     check(
-      values.dtype === self.dtype || values.dim === 0,
+      values.dtype === self.dtype || mask !== null,
       `Index put requires the source and destination dtypes match, got ${indexPutName(self.dtype)} for the destination and ${indexPutName(values.dtype)} for the source.`,
     );
     const plan = planIndex(output, yield* withoutMasks(output, indices));
@@ -248,7 +256,7 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     }
     return output;
   },
-  lowerable: ({ self, values }) => values.dtype === self.dtype || values.dim === 0,
+  lowerable: (args) => args.values.dtype === args.self.dtype || filledMask(args) !== null,
   device: async (args, context) => {
     const { self, indices } = args;
     const output = deviceTensor(self.sizes, self.dtype, context);
@@ -257,21 +265,28 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     return output;
   },
   lower: (args, [output], context) => {
-    const { self, indices, values } = args;
-    const dim = onlyIndexed(indices);
-    const index = indices[dim];
-    if (index && isMask(index)) lowerMaskedPut(self, dim, index, values, output, context);
+    const mask = filledMask(args);
+    if (mask) lowerMaskedPut(args.self, onlyIndexed(args.indices), mask, oneNumber(args.values), output, context);
     else lowerIndexPut(args, output, context);
   },
 };
 
-/** Whether a mask decides, element by element, between a tensor and one number. */
-function isMaskedFill({ self, indices, values, accumulate }: IndexPutArguments): boolean {
+/**
+ * The mask that decides, element by element, between a tensor and one number; null where more is asked for. Such a write takes a number of any
+ * dtype and a mask without dimensions, as `masked_fill_` does (PyTorch: canDispatchToMaskedFill).
+ */
+function filledMask({ self, indices, values, accumulate }: IndexPutArguments): Tensor | null {
   const dim = onlyIndexed(indices);
   const index = indices[dim];
-  if (!index || index.dtype !== 'bool' || values.dim > 0 || accumulate || dim + index.dim > self.dim) return false;
-  return index.sizes.every((size, at) => size === self.sizes[dim + at]);
+  if (!index || !isMask(index) || values.numel !== 1 || accumulate) return null;
+  if (indices.length > self.dim || dim + index.dim > self.dim) return null;
+  if (!index.sizes.every((size, at) => size === self.sizes[dim + at])) return null;
+  check(index.dtype === 'bool', 'masked_fill_ only supports boolean masks, but got mask with dtype unsigned char');
+  return index;
 }
+
+/** A tensor of one element without its dimensions. */
+const oneNumber = (tensor: Tensor): Tensor => tensor.asStrided([], []);
 
 function lowerIndexPut(
   { self, indices, values, accumulate }: IndexPutArguments,
