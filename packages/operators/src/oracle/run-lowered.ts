@@ -1,6 +1,7 @@
-import { numelOf, Tensor, type IValue } from '@cresset/tensor';
+import { isComplex, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { outputShapes } from '../dispatch/invoke.ts';
+import { lowerComplex } from '../families/complex/complex-lowering.ts';
 import { fixedLowering } from '../operator-fixture.ts';
 import { boxingOf } from '../table/boxing.ts';
 import type { LoweringContext, OperatorRow } from '../table/row.ts';
@@ -21,6 +22,9 @@ export function runLowered(row: OperatorRow, args: readonly IValue[]): Tensor[] 
     const tensor = Tensor.empty(sizes, dtype);
     return strides && numelOf(sizes) > 0 ? tensor.asStrided(sizes, strides) : tensor;
   });
-  row.lower!(unboxed as never, outputs, lowering);
+  const involved = [...Object.values(unboxed).flat(), ...outputs];
+  if (involved.some((value) => value instanceof Tensor && isComplex(value.dtype))) {
+    lowerComplex(row, unboxed, outputs, lowering);
+  } else row.lower!(unboxed as never, outputs, lowering);
   return outputs;
 }

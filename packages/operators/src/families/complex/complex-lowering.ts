@@ -35,9 +35,10 @@ const bodies: Readonly<Record<string, Body>> = {
   addcmul: ({ self, tensor1, tensor2, value }) =>
     complex.add(self, complex.multiply(value, complex.multiply(tensor1, tensor2))),
   addcdiv: ({ self, tensor1, tensor2, value }) =>
-    complex.add(self, complex.multiply(value, complex.divide(tensor1, tensor2))),
+    complex.add(self, complex.divide(complex.multiply(value, tensor1), tensor2)),
   lerp: ({ self, end, weight }) => complex.add(self, complex.multiply(weight, complex.subtract(end, self))),
   where: ({ condition, self, other }) => complex.choose(complex.truth(condition), self, other),
+  fill: ({ value }) => value,
   masked_fill: ({ self, mask, value }) => complex.choose(complex.truth(mask), value, self),
   eq: ({ self, other }) => complex.equal(self, other),
   ne: ({ self, other }) => unary('not', complex.equal(self, other)),
@@ -81,13 +82,16 @@ const byParts = new Set(
     'masked_scatter take put take_along_dim flip roll rot90 repeat repeat_interleave tile tril triu pad constant_pad_nd ' +
     'im2col col2im pixel_shuffle pixel_unshuffle sum mean cumsum trace diag_embed diagonal_scatter ' +
     'select_scatter slice_scatter block_diag reshape flatten unfold_copy expand_copy permute_copy avg_pool1d ' +
-    'avg_pool2d avg_pool3d zeros zeros_like new_zeros empty empty_like new_empty full full_like new_full fill nansum diff ' +
+    'avg_pool2d avg_pool3d zeros zeros_like new_zeros empty empty_like new_empty full full_like new_full nansum diff ' +
     'reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d'
   ).split(' '),
 );
 
 /** Scalar arguments that are elements, not factors: each part gets its own. */
 const elementArguments = new Set(['value', 'fill_value']);
+
+/** Tensor arguments that are no elements: both parts are taken from, or go to, the same places. */
+const placeArguments = new Set(['index', 'indices', 'mask', 'repeats']);
 
 /** Products: the arguments that are multiplied, and the one that is added, if there is one. */
 const products: Readonly<Record<string, readonly [left: string, right: string, added?: string]>> = {
@@ -128,7 +132,7 @@ const baseName = (row: OperatorRow): string => boxingOf(row).signature.name.repl
 /** Whether `lowerComplex` takes a row that complex numbers go into or come out of. */
 export function takesComplex(row: OperatorRow, args: Arguments): boolean {
   const name = baseName(row);
-  const lowerable = row.lowerable?.(partArguments(args, 0) as never) ?? true;
+  const lowerable = row.lowerable?.(partArguments(args, 0, (tensor) => tensor) as never) ?? true;
   if (row.pointwise) return name in bodies;
   if (name in products) return row.lower !== undefined && lowerable && !Object.values(args).some(isNotReal);
   if (name in multilinear) {
@@ -158,7 +162,7 @@ const ones = new Set(['ones', 'ones_like', 'new_ones']);
 /** Rows whose own lowering knows of parts: they copy elements, from real to complex ones and back too. */
 const conversions = new Set(
   (
-    'to _to_copy type_as copy clone contiguous reshape flatten view_copy complex polar conj _conj mH adjoint matrix_H byte char ' +
+    'to _to_copy type_as copy fill clone contiguous reshape flatten view_copy complex polar conj _conj mH adjoint matrix_H byte char ' +
     'short int long half float double bool bfloat16 stft istft rand randn rand_like randn_like'
   ).split(' '),
 );
@@ -179,20 +183,30 @@ export function lowerComplex(
   else if (ones.has(name)) {
     lowerPart(row, args, outputs, 0, context);
     lowerFill(partOf(outputs[0], 1), 0n, context, `aten::${name}`);
-  } else for (const part of [0, 1] as const) lowerPart(row, args, outputs, part, context);
+  } else {
+    lowerPart(row, args, outputs, 0, context);
+    // What is real has no other part: complex numbers that are written to it leave theirs behind.
+    if (outputs.some(({ dtype }) => isComplex(dtype))) lowerPart(row, args, outputs, 1, context);
+  }
 }
 
 const isTransform = (name: string): boolean => /^_?fft_/.test(name);
 
 const partTensor = (tensor: Tensor, part: 0 | 1): Tensor => (isComplex(tensor.dtype) ? partOf(tensor, part) : tensor);
 
-/** The arguments as one part of the result sees them. */
-function partArguments(args: Arguments, part: 0 | 1): Arguments {
+/**
+ * The arguments as one part of the result sees them.
+ *
+ * @param zeros what real tensors are to the imaginary part
+ */
+function partArguments(args: Arguments, part: 0 | 1, zeros: (tensor: Tensor) => Tensor): Arguments {
   return Object.fromEntries(
     Object.entries(args).map(([name, value]): [string, Unboxed] => {
-      if (value instanceof Tensor) return [name, partTensor(value, part)];
+      const partOfTensor = (tensor: Tensor): Tensor =>
+        part === 0 || isComplex(tensor.dtype) || placeArguments.has(name) ? partTensor(tensor, part) : zeros(tensor);
+      if (value instanceof Tensor) return [name, partOfTensor(value)];
       if (Array.isArray(value) && value.some((item) => item instanceof Tensor)) {
-        return [name, value.map((item) => (item instanceof Tensor ? partTensor(item, part) : item)) as Unboxed];
+        return [name, value.map((item) => (item instanceof Tensor ? partOfTensor(item) : item)) as Unboxed];
       }
       if (value instanceof Complex) return [name, part === 0 || !elementArguments.has(name) ? value.re : value.im];
       if (part === 1 && elementArguments.has(name) && value !== null) return [name, 0];
@@ -208,8 +222,15 @@ function lowerPart(
   part: 0 | 1,
   context: LoweringContext,
 ): void {
+  let zero: Tensor | null = null;
+  const given = partArguments(args, part, ({ sizes }) => {
+    if (!zero) {
+      zero = context.temporary([1], realType(outputs[0].dtype));
+      lowerFill(zero, 0n, context, `aten::${baseName(row)}`);
+    }
+    return zero.asStrided(sizes, new Array<number>(sizes.length).fill(0));
+  });
   // What is asked for as a complex dtype is each part's real one.
-  const given = partArguments(args, part);
   const dtype = typeof given.dtype === 'string' ? realType(given.dtype as ScalarType) : given.dtype;
   const own = 'dtype' in given ? { ...given, dtype } : given;
   const parts = outputs.map((output) => partTensor(output, part));

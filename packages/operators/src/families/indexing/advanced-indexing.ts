@@ -223,13 +223,18 @@ interface IndexPutArguments extends IndexArguments {
 const indexPutRule: KernelRule<IndexPutArguments> = {
   writesInPlace: true,
   shape: (args): TensorMeta | null => {
-    const { self, indices } = args;
+    const { self, indices, values } = args;
+    check(indices.length <= self.dim, () => `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
+    check(
+      values.dtype === self.dtype || filledMask(args) !== null,
+      () =>
+        `Index put requires the source and destination dtypes match, got ${indexPutName(self.dtype)} for the destination and ${indexPutName(values.dtype)} for the source.`,
+    );
     // Positions that a mask picks have to be counted before anything is put there.
     return dependsOnMask(indices) && !filledMask(args) ? null : { sizes: self.sizes, dtype: self.dtype };
   },
   *host(args, [given]) {
     const { self, indices, values, accumulate } = args;
-    check(indices.length <= self.dim, `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
     const output = given ?? Tensor.empty(self.sizes, self.dtype);
     yield* copyPieces(output, self);
     const mask = filledMask(args);
@@ -238,10 +243,6 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
         yield* copyPieces(output, expand(oneNumber(values), output.sizes));
       return output;
     }
-    check(
-      values.dtype === self.dtype || mask !== null,
-      `Index put requires the source and destination dtypes match, got ${indexPutName(self.dtype)} for the destination and ${indexPutName(values.dtype)} for the source.`,
-    );
     const plan = planIndex(output, yield* withoutMasks(output, indices));
     const source = valuesFor(plan.sizes, yield* convertTo(values, self.dtype));
     const offsets = yield* plannedOffsets(output, plan);
@@ -256,7 +257,6 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     }
     return output;
   },
-  lowerable: (args) => args.values.dtype === args.self.dtype || filledMask(args) !== null,
   device: async (args, context) => {
     const { self, indices } = args;
     const output = deviceTensor(self.sizes, self.dtype, context);
@@ -446,14 +446,13 @@ function checkMaskedScatter({ self, mask, source }: MaskedScatterArguments): voi
 const maskedScatterRule: KernelRule<MaskedScatterArguments> = {
   inPlace: true,
   out: true,
-  shape: ({ self, mask }) => ({ sizes: broadcastSizes(mask.sizes, self.sizes), dtype: self.dtype }),
-  lower: (args, [output], context) => {
+  shape: (args) => {
+    const { self, mask } = args;
     checkMaskedScatter(args);
-    lowerMaskedScatter(args.self, args.mask, args.source, output, context);
+    return { sizes: broadcastSizes(mask.sizes, self.sizes), dtype: self.dtype };
   },
-  *host(args, [output]) {
-    checkMaskedScatter(args);
-    const { self, mask, source } = args;
+  lower: ({ self, mask, source }, [output], context) => lowerMaskedScatter(self, mask, source, output, context),
+  *host({ self, mask, source }, [output]) {
     yield* copyPieces(output, self);
     const chosen = expand(mask, output.sizes);
     const flags = chosen.storageArray();

@@ -5,6 +5,7 @@ import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
+import { cppTypeName } from '../../kernels/type-names.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import {
   addendOf,
@@ -77,7 +78,13 @@ function chainOf(tensors: readonly Tensor[]): Chain {
     tensors[last].dim === 1 || tensors[last].dim === 2,
     () => `multi_dot(): the last tensor must be 1D or 2D but got ${tensors[last].dim}D`,
   );
+  const [{ dtype }] = tensors;
   const factors = tensors.map((tensor, at) => {
+    check(
+      tensor.dtype === dtype,
+      () =>
+        `multi_dot(): all tensors must have be the same dtype but tensor 0 is ${cppTypeName(dtype)} and tensor ${at} ${cppTypeName(tensor.dtype)}`,
+    );
     if (tensor.dim === 2) return tensor;
     check(at === 0 || at === last, () => `multi_dot(): tensor ${at} must be 2D but got ${tensor.dim}D`);
     return at === 0 ? asRow(tensor) : asColumn(tensor);

@@ -23,7 +23,7 @@ def within(loss: Tensor, memory: Tensor) -> Tensor:
 
 /** A line that refuses what a kernel for floating-point numbers refuses. */
 const floating = (kernel: string): string =>
-  `assert self.is_floating_point() or target.is_floating_point(), f"\\"${kernel}\\" not implemented for '{ops.prim.dtype_name(self, target)}'"`;
+  `assert (self.is_floating_point() or target.is_floating_point()) and not (self.is_complex() or target.is_complex()), f"\\"${kernel}\\" not implemented for '{ops.prim.dtype_name(self, target)}'"`;
 
 const TWO_BOOLS =
   'Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.';

@@ -234,7 +234,7 @@ const addcdiv: PointwiseRule = {
   refuses: refuseIntegers,
   body: ({ self, tensor1, tensor2, value }) => plus(self, binary('div', scaled(tensor1, value), tensor2)),
   complex: ({ self, tensor1, tensor2, value }) =>
-    complex.add(self, complex.multiply(complex.toComplex(value), complex.divide(tensor1, tensor2))),
+    complex.add(self, complex.divide(complex.multiply(complex.toComplex(value), tensor1), tensor2)),
 };
 
 export const arithmeticRows: readonly OperatorRow[] = [

@@ -8,10 +8,12 @@ import {
   type ScalarType,
 } from '@cresset/tensor';
 import { binary, cast, reduce, select, TensorView, type BinaryFunction, type Expr } from '@cresset/tensorexpr';
-import { kernel, pointwise, through, type Forms } from '../../table/builders.ts';
+import { kernel, pointwise, type Forms } from '../../table/builders.ts';
 import { readScalar } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { copyPieces } from '../../kernels/copy.ts';
+import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
+import { expand } from '../../kernels/broadcast.ts';
+import { metaLike } from '../creation/creation.ts';
 import type { LoweringContext, OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../../table/row.ts';
 import { checkScalarFits } from '../../kernels/numbers/scalar-range.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -205,15 +207,6 @@ function equalScalars(a: Scalar, b: Scalar): boolean {
   return typeof a === 'object' && typeof b === 'object' ? sameNumber(a, b) : a === b;
 }
 
-/** Fills through the rule of choices: the value is converted to the tensor's dtype. */
-const fill: PointwiseRule & Forms = {
-  dtype: 'same-as-first',
-  refuses: checkFill,
-  body: ({ value }) => value,
-  complex: ({ value }) => value,
-  out: false,
-};
-
 export const comparisonRows: readonly OperatorRow[] = [
   ...comparison('eq', sameNumber),
   ...comparison('ne', (a, b) => !sameNumber(a, b)),
@@ -259,19 +252,28 @@ export const comparisonRows: readonly OperatorRow[] = [
     ...maskedFilling,
     out: 'Tensor_out',
   }),
-  pointwise('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', { ...fill, mayMeet: () => true }),
-  through(
-    'aten::fill.Tensor(Tensor self, Tensor value) -> Tensor',
-    pointwise('aten::fill.value(Tensor self, Tensor value) -> Tensor', fill),
-    ({ self, value }: { self: Tensor; value: Tensor }) => {
+  pointwise('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', {
+    dtype: 'same-as-first',
+    refuses: checkFill,
+    body: ({ value }) => value,
+    complex: ({ value }) => value,
+    out: false,
+    mayMeet: () => true,
+  }),
+  kernel<{ self: Tensor; value: Tensor }>('aten::fill.Tensor(Tensor self, Tensor value) -> Tensor', {
+    shape: ({ self, value }) => {
       check(
         value.dim === 0,
-        `fill_ only supports 0-dimension value tensor but got tensor with ${value.dim} dimensions.`,
+        () => `fill_ only supports 0-dimension value tensor but got tensor with ${value.dim} dimensions.`,
       );
-      return { self, value };
+      return metaLike(self, self.dtype, null);
     },
-    { inPlace: true },
-  ),
+    // Unlike a number, a complex element is written to real ones: its real part.
+    host: ({ value }, [output]) => copyPieces(output, value),
+    lower: ({ value }, [output], context) => lowerCopy(output, expand(value, output.sizes), context),
+    inPlace: true,
+    writesInPlace: true,
+  }),
   pairRow('atan2', { dtype: 'promote-to-float', body: ({ self, other }) => binary('atan2', self, other) }),
   kernel<{ self: Tensor; other: Tensor }>('aten::equal(Tensor self, Tensor other) -> bool', {
     host: equalTensors,
