@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { load, setJitLogSink, setJitOptions, tensor, type Tensor } from '../index.ts';
+import { load, script, setJitLogSink, setJitOptions, tensor, type Tensor } from '../index.ts';
 
 const digits = new Uint8Array(
   readFileSync(new URL('../../../../apps/playground/public/models/digits.pt', import.meta.url)),
@@ -49,6 +49,47 @@ test('a limit of nothing keeps a pass from doing anything', async () => {
   expect(log).toContain('prim::CallMethod');
   expect(log).not.toContain('UPDATE');
 });
+
+const optionals = `
+def last(n: int):
+    found: Optional[int] = None
+    for i in range(n):
+        found = i
+    return found
+
+def total(n: int):
+    sums: Tuple[Optional[int], int] = (None, 0)
+    while sums[1] < n:
+        known, steps = sums
+        sums = (steps if known is None else known + steps, steps + 1)
+    return sums
+
+def pairs(x, n: int):
+    state: Optional[Tuple[Tensor, Tensor]] = None
+    for i in range(n):
+        for j in range(i):
+            if state is None:
+                state = (x, x)
+            else:
+                state = (state[0].unsqueeze(0), state[1] * 2)
+    return state
+`;
+
+test.each(['simple', 'profiling'] as const)(
+  'what a loop carries may begin as None: the %s executor',
+  async (executor) => {
+    setJitOptions({ executor, bailouts: true });
+    const unit = await script<'last' | 'total' | 'pairs'>(optionals, { device: 'cpu' });
+    for (let call = 0; call < 3; call++) {
+      expect(await unit.last(3)).toBe(2);
+      expect(await unit.last(0)).toBe(null);
+      expect(await unit.total(4)).toEqual([6, 4]);
+      const [first, second] = (await unit.pairs(tensor([1]), 3)) as readonly Tensor[];
+      expect([first.shape, second.tolist()]).toEqual([[1, 1, 1], [4]]);
+    }
+    await unit.dispose();
+  },
+);
 
 test.each(['simple', 'profiling'] as const)(
   'the %s executor gives the same, and shows its stages',

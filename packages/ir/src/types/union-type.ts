@@ -342,7 +342,8 @@ function unifyTuples(left: TupleType, right: TupleType, defaultToUnion: boolean)
     }
     elements.push(unified);
   }
-  return new TupleType(elements);
+  const isSameClass = left.named !== undefined && left.named === right.named;
+  return isSameClass ? left.withContained(elements) : new TupleType(elements);
 }
 
 /** {@link unifyTypes} over a list; reasons for failure go to `whyNot` (PyTorch: unifyTypeList). */

@@ -176,6 +176,28 @@ ${uses}  return (%v)
     expect(text).toContain(': FloatTensor(requires_grad=0, device=cpu) = prim::Loop');
   });
 
+  test('gives what a loop carries the type of what comes around, too', () => {
+    const text = analysed(
+      `graph(%x : Tensor, %n : int):
+  %true : bool = prim::Constant[value=1]()
+  %zero : int = prim::Constant[value=0]()
+  %none : NoneType = prim::Constant()
+  %pair : (NoneType, Tensor) = prim::TupleConstruct(%none, %x)
+  %r : int?, %p : (int?, Tensor) = prim::Loop(%n, %true, %none, %pair)
+    block0(%i : int, %c : int?, %t : (int?, Tensor)):
+      %k : int?, %y : Tensor = prim::TupleUnpack(%t)
+      %z : Tensor = aten::unsqueeze(%y, %zero)
+      %next : (int, Tensor) = prim::TupleConstruct(%i, %z)
+      -> (%true, %i, %next)
+  return (%r, %p)
+`,
+      [4],
+      (graph) => propagateInputShapes(graph, evaluate),
+    );
+    expect(text).toContain(' : (int?, FloatTensor(requires_grad=0, device=cpu)) = prim::Loop');
+    expect(text).toContain('block0(%i : int, %c : int?, %t : (int?, FloatTensor(requires_grad=0, device=cpu)))');
+  });
+
   test('is undone by eraseShapeInformation', () => {
     const text = analysed(chain, [2, 3], (graph) => {
       propagateInputShapes(graph, evaluate);

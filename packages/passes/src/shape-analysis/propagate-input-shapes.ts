@@ -3,6 +3,7 @@ import {
   IntType,
   ListType,
   TensorType,
+  unifyTypes,
   type Block,
   type Graph,
   type Node,
@@ -142,8 +143,7 @@ class ShapePropagator {
     this.block(then, expand);
     this.block(otherwise, expand);
     node.outputs.forEach((output, index) => {
-      const merged = mergeTypes(then.outputs[index].type, otherwise.outputs[index].type);
-      if (merged) output.setType(merged);
+      output.setType(commonType(then.outputs[index].type, otherwise.outputs[index].type));
     });
   }
 
@@ -158,11 +158,10 @@ class ShapePropagator {
       this.block(body, false);
       changed = false;
       carried.forEach((value, index) => {
-        const merged = mergeTypes(value.type, body.outputs[index + 1].type);
-        if (merged && !merged.equals(value.type)) {
-          value.setType(merged);
-          changed = true;
-        }
+        const merged = commonType(value.type, body.outputs[index + 1].type);
+        if (merged.equals(value.type)) return;
+        value.setType(merged);
+        changed = true;
       });
     } while (changed);
     if (expand) this.block(body);
@@ -288,9 +287,8 @@ function broadcastSizes(shapes: readonly (readonly number[])[]): number[] | null
 const holdsTensors = (type: Type): boolean =>
   type instanceof TensorType || type.containedTypes().some((contained) => holdsTensors(contained));
 
-function mergeTypes(left: Type, right: Type): Type | null {
-  return left instanceof TensorType && right instanceof TensorType ? left.merge(right) : null;
-}
+/** What begins as None and may become a number is an Optional: the types of both ways are one type, whatever they are of. */
+const commonType = (left: Type, right: Type): Type => unifyTypes(left, right, true)!;
 
 /** The types of all tensors among a node's inputs, those in a list too; null unless all are complete. */
 function completeTypes(node: Node): readonly TensorType[] | null {
