@@ -36,7 +36,12 @@ export interface DeviceMemory {
   spare?: ArrayBuffer[];
   /** Bytes an element takes on the device: as many as on the host, but of float64 those of a float32 where there is no other. */
   deviceElementSize(layout: DeviceLayout): number;
-  allocate(byteLength: number): DeviceBuffer;
+  /**
+   * Memory with undefined contents. Throws a CressetError where it is larger than the device has at one place.
+   *
+   * @param isOnlyRead no kernel will write to it: it may be larger then
+   */
+  allocate(byteLength: number, isOnlyRead?: boolean): DeviceBuffer;
   release(buffer: DeviceBuffer): void;
   /** Writes `elements` (host layout) to the front of `buffer`. */
   upload(buffer: DeviceBuffer, layout: DeviceLayout, elements: Uint8Array): void;

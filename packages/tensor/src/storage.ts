@@ -325,7 +325,7 @@ export class Storage {
     if (copy && copy.memory === memory && copy.layout === own) return copy.buffer;
     const { buffer: host } = this.#hostCopy();
     this.#dropDeviceCopy();
-    const buffer = this.#allocate(memory, own);
+    const buffer = this.#allocate(memory, own, true);
     memory.upload(buffer, own, new Uint8Array(host));
     this.#adopt({ memory, layout: own, buffer });
     this.#giveUpHostCopy(own);
@@ -333,10 +333,10 @@ export class Storage {
   }
 
   /** Memory on a device, where the parts of complex numbers lie beside each other as they do on the host. */
-  #allocate(memory: DeviceMemory, layout: DeviceLayout): DeviceBuffer {
+  #allocate(memory: DeviceMemory, layout: DeviceLayout, isOnlyRead = false): DeviceBuffer {
     const byteLength = deviceByteLength(memory, layout, this.byteLength);
     meter?.take(byteLength);
-    return memory.allocate(byteLength);
+    return memory.allocate(byteLength, isOnlyRead);
   }
 
   /** What came from a file need not lie in memory twice, except where a device cannot give it back as it was. */

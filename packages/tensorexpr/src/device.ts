@@ -26,6 +26,8 @@ export interface DeviceCapabilities {
   readonly maxWorkgroupStorage: number;
   readonly maxStorageBuffers: number;
   readonly maxBindingBytes: number;
+  /** Bytes of a buffer that kernels only read, which may be bound in several windows; as many as are bound at once where nothing is said. */
+  readonly maxBufferBytes?: number;
   /** Bytes that all there is may take; nobody tells of a GPU. */
   readonly memoryBytes?: number;
   readonly maxWorkgroupsPerDimension: number;

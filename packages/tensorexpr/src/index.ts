@@ -62,5 +62,6 @@ export {
 } from './tuning/schedule-tuner.ts';
 export { storeInPlace } from './fusion/store-in-place.ts';
 export * from './expressions/substitute.ts';
+export * from './kernels/windows.ts';
 export { elementsOfWord, type WholeWords } from './schedules/whole-words.ts';
 export { ValueHomes } from './expressions/value-homes.ts';

@@ -6,6 +6,8 @@ import { atomicType, storedType, unpacked } from './wgsl-type.ts';
 export interface ElementForm {
   /** Of an element, or of the word that several share. */
   readonly type: string;
+  /** Of that, in memory. */
+  readonly byteLength: number;
   /** Of four elements. */
   readonly four: string;
   /** Of a word that threads change together. */
@@ -36,6 +38,7 @@ export function elementForm({ operand, layout }: Pick<Binding, 'operand' | 'layo
 
 const half: ElementForm = {
   type: 'f16',
+  byteLength: 2,
   four: 'vec4<f16>',
   atomic: 'atomic<u32>',
   isHalf: true,
@@ -51,6 +54,7 @@ function word(dtype: ScalarType): ElementForm {
   const type = storedType(dtype);
   return {
     type,
+    byteLength: type.startsWith('vec2') ? 8 : 4,
     four: `vec4<${type}>`,
     atomic: atomicType(dtype),
     isHalf: false,
@@ -66,6 +70,7 @@ function word(dtype: ScalarType): ElementForm {
 const partOfWord = (dtype: ScalarType, count: 2 | 4): ElementForm => ({
   ...word(dtype),
   type: 'u32',
+  byteLength: 4,
   four: 'vec2<u32>',
   atomic: 'atomic<u32>',
   toWord: count,

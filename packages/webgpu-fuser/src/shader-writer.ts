@@ -4,6 +4,7 @@ import {
   neutralElement,
   ValueHomes,
   type AxisExpr,
+  type Binding,
   type DeviceCapabilities,
   type Expr,
   type KernelSignature,
@@ -100,10 +101,10 @@ export class ShaderWriter {
     this.#workgroupFunctions.set(name, `var<workgroup> ${name}: array<${type}, ${length}>;`);
   }
 
-  /** Has a buffer of floats bound as vectors of four, unless something is stored to it. */
+  /** Has a buffer of floats bound as vectors of four, unless something is stored to it or it is bound in windows. */
   bindAsVectors(operand: Operand): void {
-    if (!this.#signature.bindings[this.#signature.bindingOf(operand)].stored)
-      this.#vectors.add(this.bufferName(operand));
+    const { stored, windows } = this.#bindingOf(operand);
+    if (!stored && !windows) this.#vectors.add(this.bufferName(operand));
   }
 
   /** Has a buffer's words exchanged by threads, as far as a store to it is not made by whole words. Told before anything is written. */
@@ -215,13 +216,19 @@ export class ShaderWriter {
     const form = this.#formOf(operand);
     if (this.#vectors.has(buffer)) return form.loadedOfFour(buffer, this.named(offset, scope));
     const isAtomic = this.#atomic.has(buffer);
-    const entry = (index: string): string => (isAtomic ? `atomicLoad(&${buffer}[${index}])` : `${buffer}[${index}]`);
+    const isWindowed = this.#bindingOf(operand).windows !== undefined;
+    const entry = (index: string): string =>
+      isWindowed ? `${buffer}_at(${index})` : isAtomic ? `atomicLoad(&${buffer}[${index}])` : `${buffer}[${index}]`;
     return form.loaded(entry, form.isShared ? this.named(offset, scope) : this.value(offset, scope));
   }
 
   #formOf(operand: Operand): ElementForm {
     const binding = this.#signature.bindingOf(operand);
     return (this.#forms[binding] ??= elementForm(this.#signature.bindings[binding], this.#features.f16));
+  }
+
+  #bindingOf(operand: Operand): Binding {
+    return this.#signature.bindings[this.#signature.bindingOf(operand)];
   }
 
   bufferName(operand: Operand): string {
@@ -558,12 +565,17 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
           `@group(0) @binding(${binding++}) var<uniform> params: Params;`,
       );
     }
-    const buffers = this.#signature.bindings.map(({ operand, stored: isStored }) => {
-      const access = isStored ? 'read_write' : 'read';
+    const declared = (name: string, access: string, type: string): string =>
+      `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
+    const buffers = this.#signature.bindings.flatMap(({ operand, stored: isStored, windows }) => {
       const name = this.bufferName(operand);
       const form = this.#formOf(operand);
+      if (windows) {
+        const parts = Array.from({ length: windows.count }, (_, at) => `${name}_${at}`);
+        return [...parts.map((part) => declared(part, 'read', form.type)), windowedLoad(name, form, windows)];
+      }
       const type = this.#atomic.has(name) ? form.atomic : this.#vectors.has(name) ? form.four : form.type;
-      return `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
+      return [declared(name, isStored ? 'read_write' : 'read', type)];
     });
     parts.push(buffers.join('\n'));
     const main = `@compute @workgroup_size(${workgroupSize})
@@ -581,6 +593,20 @@ ${body.lines.join('\n')}
       missing: areMissing ? fetchRareFunctions : null,
     };
   }
+}
+
+/** A function that takes an element, or a word of several, of the window that has it. */
+function windowedLoad(
+  name: string,
+  { type, byteLength }: ElementForm,
+  windows: NonNullable<Binding['windows']>,
+): string {
+  const length = windows.byteLength / byteLength;
+  const lines = Array.from({ length: windows.count }, (_, at) => {
+    const element = `return ${name}_${at}[at - ${at * length}];`;
+    return at < windows.count - 1 ? `  if (at < ${(at + 1) * length}) { ${element} }` : `  ${element}`;
+  });
+  return `fn ${name}_at(at: i32) -> ${type} {\n${lines.join('\n')}\n}`;
 }
 
 const isPosition = (fn: ReduceFunction): fn is 'argmax' | 'argmin' => fn === 'argmax' || fn === 'argmin';

@@ -117,6 +117,7 @@ function capabilitiesOf(device: GPUDevice, info: AdapterInfo | undefined): Devic
     maxWorkgroupStorage: limits.maxComputeWorkgroupStorageSize,
     maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
     maxBindingBytes: limits.maxStorageBufferBindingSize,
+    maxBufferBytes: limits.maxBufferSize,
     maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
   };
 }

@@ -12,6 +12,7 @@ import {
 } from '@cresset/tensor';
 import {
   hasLayouts,
+  largestBuffer,
   normalise,
   stagesOf,
   runningSoftmaxOf,
@@ -34,7 +35,7 @@ import { prepareKernel, prepareLaunch, type PreparedKernel } from './launches/pr
 import { commandOf } from './launches/work-batch.ts';
 import type { WorkProbe } from './launches/work-probe.ts';
 import { asCressetError, WorkQueue, type DevicePools, type WorkQueueOwner } from './launches/work-queue.ts';
-import { BufferPool, type PooledBuffer } from './memory/buffer-pool.ts';
+import { BufferPool, tooLarge, type PooledBuffer } from './memory/buffer-pool.ts';
 import { deviceElementSize } from './memory/element-layout.ts';
 import { Readbacks } from './memory/readbacks.ts';
 
@@ -123,8 +124,10 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
     return deviceElementSize(layout);
   }
 
-  allocate(byteLength: number): DeviceBuffer {
+  allocate(byteLength: number, isOnlyRead = false): DeviceBuffer {
     this.checkUsable();
+    const largest = isOnlyRead ? largestBuffer(this.capabilities) : this.capabilities.maxBindingBytes;
+    if (byteLength > largest) throw tooLarge(byteLength, largest);
     const pool = this.#pools.elements;
     const pooled = pool.take(byteLength);
     this.counters.buffersAllocated = pool.allocated;
@@ -209,7 +212,7 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
 
   /** As {@link launch}, up to the point where buffers are needed. */
   #prepareWhole(kernel: Kernel): PreparedKernel | null {
-    if (kernelBindings(kernel) > this.capabilities.maxStorageBuffers) return null;
+    if (kernelBindings(kernel, this.capabilities) > this.capabilities.maxStorageBuffers) return null;
     const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
     let isOne = true;
     const { storage } = kernel.stores[0].operand.tensor;
@@ -227,7 +230,8 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
     if (kernel.stores.length < 2) return null;
     const stored = kernel.stores.map(({ operand }) => operand.tensor.storage);
     const read = storagesRead(kernel);
-    if (kernelBindings(kernel) <= this.capabilities.maxStorageBuffers || stored.some((storage) => read.has(storage)))
+    const { maxStorageBuffers } = this.capabilities;
+    if (kernelBindings(kernel, this.capabilities) <= maxStorageBuffers || stored.some((storage) => read.has(storage)))
       return null;
     return kernel.stores.map((store) => ({ ...kernel, stores: [store] }));
   }

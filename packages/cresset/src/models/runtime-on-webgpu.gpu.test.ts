@@ -255,7 +255,7 @@ graph(%x : Tensor, %y : Tensor):
   });
 });
 
-describe('tensors that no buffer of the GPU holds', () => {
+describe('results that no binding of the GPU holds', () => {
   const text = (size: number) => `
 graph(%x : Tensor):
   %one : int = prim::Constant[value=1]()
@@ -273,7 +273,8 @@ graph(%x : Tensor):
   it('are computed on the host, which is counted, fused or not', async () => {
     const size = device.capabilities.maxBindingBytes / 4 + 1;
     const { results, context } = await run(text(size), [Tensor.fromArray(new Float32Array([1]), [1], 'float32')]);
-    expect((results[0] as Tensor).contiguousArray()[0]).toBe(Math.fround(-2 * size));
+    // The sum itself is made on the GPU, in float32.
+    expect(Number((results[0] as Tensor).contiguousArray()[0]) / (-2 * size)).toBeCloseTo(1, 5);
     expect(new Set(context.counters.fallbackReasons.values())).toEqual(
       new Set(['a tensor larger than a buffer of this GPU']),
     );

@@ -8,6 +8,8 @@ import type { ProgramPlace } from '../interpreter/program-place.ts';
 export class DeviceLaunches implements LoweringContext {
   readonly device: ComputeDevice;
   readonly #temporaries: Tensor[] = [];
+  /** Whether anything was enqueued, which may have written to arguments. */
+  hasLaunched = false;
 
   constructor(
     protected readonly execution: Execution,
@@ -30,16 +32,17 @@ export class DeviceLaunches implements LoweringContext {
   }
 
   launch(kernel: Kernel): void {
-    this.#count();
     this.device.launch(kernel);
+    this.#count();
   }
 
   launchRoutine(routine: Routine): void {
-    this.#count();
     this.device.launchRoutine!(routine);
+    this.#count();
   }
 
   #count(): void {
+    this.hasLaunched = true;
     const { counters, planner } = this.execution.context;
     counters.device.add(this.name);
     planner?.recording?.labels.push(this.name);

@@ -175,16 +175,23 @@ function computeWhereBest(
     if (!(results instanceof Promise)) return own(execution, tensors, results);
     return results.then((done) => own(execution, tensors, done)).finally(() => launches.end());
   } catch (error) {
-    if (isBeyondBuffers(error)) return onHost('a tensor larger than a buffer of this GPU');
-    throw error;
+    const shortage = deviceShortage(error);
+    // What has begun to write its arguments cannot begin anew.
+    if (shortage === null || (launches.hasLaunched && binding.written.length > 0)) throw error;
+    return onHost(shortage);
   } finally {
     if (!(results instanceof Promise)) launches.end();
   }
 }
 
-/** Whether a tensor was too large for the device: results are allocated before anything is launched that writes them. */
-export const isBeyondBuffers = (error: unknown): boolean =>
-  error instanceof CressetError && error.code === 'DEVICE_BUFFER_TOO_LARGE';
+const SHORTAGES: Readonly<Record<string, string>> = {
+  DEVICE_BUFFER_TOO_LARGE: 'a tensor larger than a buffer of this GPU',
+  DEVICE_BINDING_LIMIT: 'more tensors at once, or parts of large ones, than this GPU binds',
+};
+
+/** What the device turned out to be too small for, as a reason to compute elsewhere; null of another error. A launch that fails so does nothing. */
+export const deviceShortage = (error: unknown): string | null =>
+  (error instanceof CressetError && SHORTAGES[error.code]) || null;
 
 function countHostCall(counters: RunCounters, name: string, refusal: string): void {
   if (refusal === doublePrecision) counters.hostDouble.add(name);

@@ -6,8 +6,8 @@ import { CapturedLaunches } from './captured-launches.ts';
 import {
   bringToHost,
   callPrepared,
+  deviceShortage,
   dispatch,
-  isBeyondBuffers,
   isSmall,
   missingStorages,
   own,
@@ -120,8 +120,8 @@ export class FusionGroup {
       return results && own(execution, tensors, results);
     } catch (error) {
       // Arguments that do not fit are found before anything is launched: one by one, the error comes up at its operator. So are
-      // results that no buffer holds: the operators that make them then run on the host.
-      if (error instanceof OperatorError || isBeyondBuffers(error)) return null;
+      // results that no buffer holds, and more tensors than can be bound: the operators that it comes from then run on the host.
+      if (error instanceof OperatorError || deviceShortage(error) !== null) return null;
       throw error;
     } finally {
       launches.end();

@@ -1,6 +1,6 @@
 import { openSource, readModule, type TransferOptions } from '@cresset/archive';
 import type { Storage } from '@cresset/tensor';
-import type { ComputeDevice } from '@cresset/tensorexpr';
+import { largestBuffer, type ComputeDevice } from '@cresset/tensorexpr';
 import { collectModules } from '../worker/hosted-model.ts';
 import type { EstimateRequest, MemoryEstimate } from '../worker/wire/protocol.ts';
 import { narrowableStorages } from '../worker/weights/narrow-weights.ts';
@@ -35,6 +35,6 @@ export async function estimateMemory(
     weightBytes: sum(([{ byteLength }]) => byteLength),
     deviceBytes: sum(([, bytes]) => bytes),
     largestTensor: largest,
-    maxTensorBytes: device?.capabilities.maxBindingBytes ?? null,
+    maxTensorBytes: device ? largestBuffer(device.capabilities) : null,
   };
 }

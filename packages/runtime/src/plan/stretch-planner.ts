@@ -265,7 +265,10 @@ export class StretchPlanner implements Planner {
       at,
       this.context.gradEnabled,
       this.#planned!.sites[at]?.varying ?? new Set(),
-      this.context.limits.joinedNodes === 0,
+      {
+        opensOffsets: this.context.limits.joinedNodes === 0,
+        maxBindingBytes: this.context.device!.capabilities.maxBindingBytes,
+      },
     );
     if (recording.before(frame.code.instructions[at]) !== null) {
       recording.close();

@@ -1,6 +1,6 @@
 import { abortable, throwIfAborted, type LoadedModule, type TransferProgress } from '@cresset/archive';
 import { ClassType, compilerServices, CressetError, jitOptions, nested, type ScriptFunction } from '@cresset/ir';
-import type { ComputeDevice } from '@cresset/tensorexpr';
+import { largestBuffer, type ComputeDevice } from '@cresset/tensorexpr';
 import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { OperatorObserver } from '../run/execution.ts';
@@ -155,7 +155,9 @@ export class HostedModel {
         const tensor = tensors.get(storage);
         // Small ones serve on the host, and go up with the first kernel that reads them; packed weights serve there alone.
         if (!device || !tensor || storage.byteLength <= KEPT_ON_HOST_BYTES || ofPacked.has(storage)) continue;
-        if (bytesOnDevice(storage, tensor, device) > 0) storage.deviceBuffer(device, storage.layoutOf(tensor.dtype));
+        const bytes = bytesOnDevice(storage, tensor, device);
+        if (bytes > 0 && bytes <= largestBuffer(device.capabilities))
+          storage.deviceBuffer(device, storage.layoutOf(tensor.dtype));
       }
       this.#prepareObjects();
       await device?.flush();

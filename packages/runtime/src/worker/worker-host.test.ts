@@ -69,27 +69,31 @@ describe('WorkerHost', () => {
     await client.request('loaded', { type: 'load', model: 2, input: new Uint8Array(digits).buffer, device: 'cpu' });
   });
 
-  it('names the weight that a GPU cannot hold in one buffer, and runs on the host where that may be', async () => {
+  it('names the weight that a GPU cannot hold in one buffer, and runs on the host unless the GPU was asked for', async () => {
     const small = {
       description: 'a small GPU',
-      capabilities: { software: false, maxBindingBytes: 4096 },
+      capabilities: { software: false, maxBindingBytes: 4096, maxStorageBuffers: 8 },
       deviceElementSize: () => 4,
     } as unknown as ComputeDevice;
     const client = connect(() => Promise.resolve(small));
-    const load = (device: 'auto' | 'webgpu') =>
-      client.request('loaded', { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device });
-    const error = await failure(load('webgpu'));
-    expect(error.code).toBe('DEVICE_BUFFER_TOO_LARGE');
-    expect(error.message).toMatch(/'[\w.]+\.weight' takes \d{4,} bytes .* allows 4096 bytes in one buffer/);
-    const { summary } = await load('auto');
-    expect(summary.device).toMatchObject({ device: 'cpu', reason: expect.stringContaining('4096 bytes') });
+    const placeOn = async (device: 'auto' | 'webgpu', model: number) => {
+      const input = new Uint8Array(digits).buffer;
+      return (await client.request('loaded', { type: 'load', model, input, device })).summary.device;
+    };
+    const complaint = /'[\w.]+\.weight' takes \d{4,} bytes .* allows 4096 bytes in one buffer/;
+    const asked = await placeOn('webgpu', 1);
+    expect([asked.device, asked.description]).toEqual(['webgpu', 'a small GPU']);
+    expect(asked.reason).toMatch(complaint);
+    expect(asked.reason).toMatch(/^device 'webgpu' was asked for, but .*: what uses it runs on the host$/);
+    const { device, reason } = await placeOn('auto', 2);
+    expect([device, reason]).toEqual(['cpu', expect.stringMatching(complaint)]);
   });
 
   it('counts weights that are to be rounded to float16 as what they take then', async () => {
     // The largest weight of the file takes 82,944 bytes as float32.
     const half = {
       description: 'a small GPU',
-      capabilities: { software: false, maxBindingBytes: 41_472 },
+      capabilities: { software: false, maxBindingBytes: 41_472, maxStorageBuffers: 8 },
       deviceElementSize: (layout: string) => (layout === 'half' ? 2 : 4),
     } as unknown as ComputeDevice;
     const client = connect(() => Promise.resolve(half));
@@ -104,7 +108,7 @@ describe('WorkerHost', () => {
   const deviceOf = (capabilities: Partial<DeviceCapabilities>, description: string): ComputeDevice =>
     ({
       description,
-      capabilities: { software: false, maxBindingBytes: 2 ** 31, ...capabilities },
+      capabilities: { software: false, maxBindingBytes: 2 ** 31, maxStorageBuffers: 8, ...capabilities },
       deviceElementSize: () => 4,
     }) as unknown as ComputeDevice;
 

@@ -326,21 +326,25 @@ export class WorkerHost {
     return { device: device ?? null, report: cpuReport(reason, device?.description) };
   }
 
-  /** A model with a weight that the GPU cannot hold in one buffer runs on the host, unless the GPU was asked for. */
+  /**
+   * A model with a weight that the GPU cannot hold in one buffer runs on the host. Where the GPU was asked for, those operators do that use the weight.
+   */
   async #placeOf(
-    { module, weights }: LoadedModule,
+    loaded: LoadedModule,
     place: ModelPlace,
     choice: DeviceChoice,
     narrow?: NarrowStorages,
   ): Promise<ModelPlace> {
-    const modules = collectModules(module);
+    const modules = collectModules(loaded.module);
     const complaint = place.device && oversizedWeight(modules, place.device, narrow);
     if (!complaint) return choice === 'auto' ? this.#fasterPlace(modules, place) : place;
     if (place.device!.capabilities.host) return { device: null, report: cpuReport(complaint) };
-    if (choice === 'auto')
-      return this.#placeOf({ module, weights } as LoadedModule, await this.#onHost(complaint), choice);
-    weights?.close();
-    throw new CressetError('DEVICE_BUFFER_TOO_LARGE', `${complaint}; with device 'cpu' the model runs on the host`);
+    if (choice === 'auto') return this.#placeOf(loaded, await this.#onHost(complaint), choice);
+    const { report } = place;
+    return {
+      ...place,
+      report: { ...report, reason: `${report.reason}, but ${complaint}: what uses it runs on the host` },
+    };
   }
 
   /** The host, where WebAssembly will have answered before a GPU could. */

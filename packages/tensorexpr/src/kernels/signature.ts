@@ -11,6 +11,8 @@ export interface Binding {
   readonly stored: boolean;
   /** How its elements lie: those of a storage that is written to as its dtype says. */
   readonly layout: DeviceLayout;
+  /** Of a buffer that is larger than what one binding reaches, which is only read: the windows that it is bound in, one after the other. */
+  readonly windows?: { readonly count: number; readonly byteLength: number };
 }
 
 /** Whether the operands of a kernel that was made ready lie as they did then. */

@@ -1,9 +1,10 @@
 import type { Storage } from '@cresset/tensor';
-import { expressionsIn, loadsIn, type Kernel } from '@cresset/tensorexpr';
+import { bindingsFor, expressionsIn, loadsIn, type DeviceCapabilities, type Kernel } from '@cresset/tensorexpr';
 
-/** How many buffers a kernel binds. */
-export function kernelBindings(kernel: Kernel): number {
-  return new Set([...kernel.stores.map(({ operand }) => operand.tensor.storage), ...storagesRead(kernel)]).size;
+/** How many bindings a kernel has. */
+export function kernelBindings(kernel: Kernel, capabilities: DeviceCapabilities): number {
+  const stored = kernel.stores.map(({ operand }) => operand.tensor.storage);
+  return bindingsFor(new Set([...stored, ...storagesRead(kernel)]), capabilities);
 }
 
 /** The storages that a kernel loads from. */

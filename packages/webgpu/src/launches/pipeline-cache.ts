@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { KernelSignature, Launch, Schedule } from '@cresset/tensorexpr';
+import type { Binding, KernelSignature, Launch, Schedule } from '@cresset/tensorexpr';
 import type { ShaderText, UniformLayout } from '@cresset/webgpu-fuser';
 
 /** A kernel's shader on this device; it is compiled when somebody is about to run it. */
@@ -12,6 +12,8 @@ export interface Program {
   readonly uniforms: UniformLayout;
   /** What is bound of the uniform buffer, bytes: as much for every program of a layout; 0 without uniforms. */
   readonly uniformWindow: number;
+  /** The bindings after that, one for each buffer that a launch is given or several, as of `Binding.windows`. */
+  readonly bindings: readonly Pick<Binding, 'stored' | 'windows'>[];
   readonly bindGroupLayout: GPUBindGroupLayout;
   /** What bind groups for this program are keyed by, beside their buffers. */
   readonly layoutKey: string;
@@ -61,10 +63,12 @@ export class PipelineCache {
 
   #make(label: string, schedules: readonly Schedule[], signature: KernelSignature, write: () => ShaderText): Program {
     const { code, uniforms, missing } = write();
-    const accesses = signature.bindings.map((binding) => (binding.stored ? 'w' : 'r')).join('');
+    const { bindings } = signature;
+    const accesses = bindings.map(({ stored, windows }) => (stored ? 'w' : 'r').repeat(windows?.count ?? 1));
     const uniformWindow = windowOf(uniforms.byteLength);
-    const layoutKey = `${accesses}${uniformWindow}`;
-    const { group, pipeline: layout } = this.#layout(layoutKey, accesses, uniformWindow);
+    // What buffers a group has does not tell how many windows there are of each.
+    const layoutKey = `${accesses.join(bindings.some(({ windows }) => windows) ? '.' : '')}${uniformWindow}`;
+    const { group, pipeline: layout } = this.#layout(layoutKey, accesses.join(''), uniformWindow);
     let compiled: Promise<void> | null = null;
     const program: Program = {
       label,
@@ -72,6 +76,7 @@ export class PipelineCache {
       code,
       uniforms,
       uniformWindow,
+      bindings,
       bindGroupLayout: group,
       layoutKey,
       pipeline: null,

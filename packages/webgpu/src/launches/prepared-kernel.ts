@@ -2,7 +2,6 @@ import { CressetError } from '@cresset/ir';
 import {
   chooseSchedule,
   scheduleKey,
-  signatureOf,
   type DeviceCapabilities,
   type Kernel,
   type Launch,
@@ -13,6 +12,7 @@ import {
   type TunedCut,
 } from '@cresset/tensorexpr';
 import { writeShader } from '@cresset/webgpu-fuser';
+import { bindingCount, boundSignature } from './bound-signature.ts';
 import type { PipelineCache, Program } from './pipeline-cache.ts';
 
 /** A kernel made ready: everything about a launch but its place in a batch. */
@@ -55,12 +55,13 @@ export function prepareLaunch(
   pipelines: PipelineCache,
 ): PreparedKernel {
   const { kernel, schedule, workgroups } = launch;
-  const signature = signatureOf(kernel);
+  const signature = boundSignature([kernel], capabilities);
   const { maxStorageBuffers, maxWorkgroupsPerDimension } = capabilities;
-  if (signature.bindings.length > maxStorageBuffers) {
+  const bound = bindingCount(signature);
+  if (bound > maxStorageBuffers) {
     throw new CressetError(
       'DEVICE_BINDING_LIMIT',
-      `${kernel.label} uses ${signature.bindings.length} tensors at once, but this GPU allows ${maxStorageBuffers}`,
+      `${kernel.label} binds ${bound} tensors, or parts of them, at once, but this GPU allows ${maxStorageBuffers}`,
     );
   }
   const wide = workgroups > maxWorkgroupsPerDimension;

@@ -1,5 +1,6 @@
-import { scheduleKey, signatureOf, withEqualWorkgroups, type DeviceCapabilities } from '@cresset/tensorexpr';
+import { scheduleKey, withEqualWorkgroups, type DeviceCapabilities } from '@cresset/tensorexpr';
 import { writeJoinedShader } from '@cresset/webgpu-fuser';
+import { bindingCount, boundSignature } from './bound-signature.ts';
 import type { PipelineCache } from './pipeline-cache.ts';
 import type { PreparedKernel } from './prepared-kernel.ts';
 
@@ -15,10 +16,11 @@ export function prepareTogether(
     prepared.flatMap((each) => each.launches),
     capabilities,
   );
-  const signature = signatureOf(...launches.map(({ kernel }) => kernel));
+  const kernels = launches.map(({ kernel }) => kernel);
+  const signature = boundSignature(kernels, capabilities);
   const { bindings, params } = signature;
   const x = launches.reduce((sum, { workgroups }) => sum + workgroups, 0);
-  if (bindings.length > maxStorageBuffers || x > maxWorkgroupsPerDimension) return null;
+  if (bindingCount(signature) > maxStorageBuffers || x > maxWorkgroupsPerDimension) return null;
   const parts = launches.map(({ schedule, workgroups }) => `${scheduleKey(schedule)}*${workgroups}`);
   const label = [...new Set(launches.map(({ kernel }) => kernel.label))].join(' and ');
   const program = pipelines.find(signature.key + parts.join('+'), label, launches, signature, () =>

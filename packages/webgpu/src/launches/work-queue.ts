@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { DeviceCounters } from '@cresset/tensorexpr';
+import type { Binding, DeviceCounters } from '@cresset/tensorexpr';
 import type { FailureLog } from '../failure-log.ts';
 import type { BufferPool, PooledBuffer } from '../memory/buffer-pool.ts';
 import { Uploads } from '../memory/uploads.ts';
@@ -118,11 +118,14 @@ export class WorkQueue {
       key += `,${id}`;
     }
     return this.#bindGroups.find(key, () => {
-      const { bindGroupLayout: layout, uniformWindow } = program;
-      const entries = buffers.map(({ gpu: buffer }, binding) => {
-        const isUniform = binding === 0 && uniformWindow > 0;
-        return { binding, resource: isUniform ? { buffer, size: uniformWindow } : { buffer } };
+      const { bindGroupLayout: layout, uniformWindow, bindings } = program;
+      const first = uniformWindow > 0 ? 1 : 0;
+      const resources = buffers.flatMap(({ gpu: buffer, byteLength }, at): GPUBufferBinding[] => {
+        if (at < first) return [{ buffer, size: uniformWindow }];
+        const { windows } = bindings[at - first];
+        return windows ? windowsOfBuffer(buffer, byteLength, windows) : [{ buffer }];
       });
+      const entries = resources.map((resource, binding) => ({ binding, resource }));
       return this.gpuDevice.createBindGroup({ layout, entries });
     });
   }
@@ -267,6 +270,17 @@ export class WorkQueue {
   dispose(): void {
     this.pools.uniforms.give(this.#uniformBuffer);
   }
+}
+
+function windowsOfBuffer(
+  buffer: GPUBuffer,
+  total: number,
+  { count, byteLength }: NonNullable<Binding['windows']>,
+): GPUBufferBinding[] {
+  return Array.from({ length: count }, (_, at) => {
+    const offset = at * byteLength;
+    return { buffer, offset, size: Math.min(byteLength, total - offset) };
+  });
 }
 
 /** Resolves when the GPU has judged every buffer of these pools; null where it has. */

@@ -65,14 +65,11 @@ export class BufferPool {
 
   /** A buffer of at least this size with undefined contents. With `idleSince`, one that no batch after it uses. */
   take(byteLength: number, idleSince = Infinity): PooledBuffer {
-    const largest = this.#largest();
-    if (byteLength > largest) {
-      throw new CressetError(
-        'DEVICE_BUFFER_TOO_LARGE',
-        `a tensor takes ${byteLength} bytes on the device, but this GPU allows ${largest} bytes in one buffer`,
-      );
-    }
-    const size = Math.min(sizeClass(byteLength), largest);
+    const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
+    const largest = wholeWords(maxBufferSize);
+    if (byteLength > largest) throw tooLarge(byteLength, largest);
+    const ofOneBinding = wholeWords(maxStorageBufferBindingSize);
+    const size = Math.min(sizeClass(byteLength), byteLength <= ofOneBinding ? ofOneBinding : largest, largest);
     const free = this.#free.get(size);
     if (free) {
       for (let index = free.length - 1; index >= 0; index--) {
@@ -129,11 +126,6 @@ export class BufferPool {
     for (const free of this.#free.values()) for (const buffer of free) this.discard(buffer);
     this.#free.clear();
     this.#freeBytes = 0;
-  }
-
-  #largest(): number {
-    const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
-    return Math.floor(Math.min(maxBufferSize, maxStorageBufferBindingSize) / 4) * 4;
   }
 
   #create(size: number): PooledBuffer {
@@ -209,6 +201,15 @@ export class BufferPool {
     this.#options.outOfMemory(buffer.failure);
   }
 }
+
+const wholeWords = (byteLength: number): number => Math.floor(byteLength / 4) * 4;
+
+/** The error of a tensor that is larger than what kernels can use it from. */
+export const tooLarge = (byteLength: number, largest: number): CressetError =>
+  new CressetError(
+    'DEVICE_BUFFER_TOO_LARGE',
+    `a tensor takes ${byteLength} bytes on the device, but this GPU allows ${largest} bytes in one buffer`,
+  );
 
 /** Sizes are rounded up to a quarter of a power of two, so that neighbours share buffers and little is wasted. */
 export function sizeClass(byteLength: number): number {

@@ -1,5 +1,6 @@
 import { elementSize, Tensor, type ScalarType, type Storage } from '@cresset/tensor';
 import {
+  bindingsFor,
   elsewhere,
   expressionsIn,
   loadsIn,
@@ -81,7 +82,7 @@ export class Regions {
     if (launch || !isShared || capabilities.host) return launch;
     const stored = new Set(kernel.stores.map(({ operand }) => operand.tensor.storage));
     const used = new Set([...stored, ...loadsIn(expressionsIn(kernel)).map(({ operand }) => operand.tensor.storage)]);
-    if (used.size <= capabilities.maxStorageBuffers) return null;
+    if (bindingsFor(used, capabilities) <= capabilities.maxStorageBuffers) return null;
     const regions = this.#regionsFor(used, stored);
     const excess = this.#bindingsOf(used, regions) - capabilities.maxStorageBuffers;
     if (excess > 0) {
@@ -112,8 +113,10 @@ export class Regions {
   }
 
   #bindingsOf(used: ReadonlySet<Storage>, regions: ReadonlyMap<Storage, Region>): number {
-    return new Set([...used].map((storage) => regions.get(storage) ?? this.pieces.get(storage)?.storage ?? storage))
-      .size;
+    const bound = new Set([...used].map((each) => regions.get(each) ?? this.pieces.get(each)?.storage ?? each));
+    // A region is one binding.
+    const alone = [...bound].filter((each) => !(each instanceof Set)) as Storage[];
+    return bound.size - alone.length + bindingsFor(alone, this.limits.capabilities);
   }
 
   /** Those of storages in which they share as much as they may, where too many are bound otherwise; all that change among them. */

@@ -6,6 +6,7 @@ import {
   liveInOf,
   type AttributeOrigin,
   type LiveIn,
+  type LiveInRules,
   type Origin,
 } from './live-in.ts';
 
@@ -25,13 +26,12 @@ export class LiveInTable {
   /** Guarded since the instruction began. */
   #guarded: LiveIn[] = [];
 
-  /** @param opensOffsets whether what it is given may begin elsewhere in its storage the next time */
-  constructor(private readonly opensOffsets: boolean) {}
+  constructor(private readonly rules: LiveInRules) {}
 
   /** The number of a new live-in for this value; -1 where nothing short tells the value apart from others. */
   protected addLiveIn(origin: Origin, value: IValue): number {
     const at = this.liveIns.length;
-    const liveIn = at < maxLiveIns ? liveInOf(origin, value, this.opensOffsets) : null;
+    const liveIn = at < maxLiveIns ? liveInOf(origin, value, this.rules) : null;
     if (!liveIn) return -1;
     const storage = value instanceof Tensor ? value.storage : null;
     this.#add(liveIn, storage, value);

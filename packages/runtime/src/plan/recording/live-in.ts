@@ -89,6 +89,14 @@ export class GrowingList extends LiveIn {
   }
 }
 
+/** What live-ins go by besides their values. */
+export interface LiveInRules {
+  /** Whether what is given may begin elsewhere in its storage the next time. */
+  readonly opensOffsets: boolean;
+  /** Of the device: a storage of more bytes is bound in windows, and another one has to have as many. */
+  readonly maxBindingBytes: number;
+}
+
 /** A tensor that lies as another one did. Which storage it lies in is no matter: that is given with each replay. */
 export class SameLayout extends LiveIn {
   readonly #dtype: Tensor['dtype'];
@@ -97,9 +105,11 @@ export class SameLayout extends LiveIn {
   readonly #offset: number;
   readonly #requiresGrad: boolean;
   readonly #isNarrow: boolean;
+  readonly #maxBindingBytes: number;
+  /** Of its storage, where that is bound in windows; those of one binding else. */
+  readonly #bytes: number;
 
-  /** @param opensOffsets whether an argument may begin elsewhere the next time */
-  constructor(origin: Origin, tensor: Tensor, opensOffsets: boolean) {
+  constructor(origin: Origin, tensor: Tensor, { opensOffsets, maxBindingBytes }: LiveInRules) {
     super(origin);
     const { dtype, sizes, strides, handedOnOffset: storageOffset, requiresGrad } = tensor;
     const isGiven = opensOffsets && origin.kind === 'register' && storageOffset !== 0;
@@ -113,13 +123,16 @@ export class SameLayout extends LiveIn {
     this.#offset = storageOffset;
     this.#requiresGrad = requiresGrad;
     this.#isNarrow = tensor.storage.isNarrow;
+    this.#maxBindingBytes = maxBindingBytes;
+    this.#bytes = Math.max(tensor.storage.byteLength, maxBindingBytes);
   }
 
   matches(value: IValue): boolean {
     if (!(value instanceof Tensor) || !isPlainTensor(value)) return false;
     const { dtype, sizes, strides, handedOnOffset, requiresGrad } = value;
     if (dtype !== this.#dtype || requiresGrad !== this.#requiresGrad) return false;
-    if (value.storage.isNarrow !== this.#isNarrow) return false;
+    const { isNarrow, byteLength } = value.storage;
+    if (isNarrow !== this.#isNarrow || Math.max(byteLength, this.#maxBindingBytes) !== this.#bytes) return false;
     if (handedOnOffset !== this.#offset && (!this.open || this.open.isRead)) return false;
     if (sizes === this.#sizes && strides === this.#strides) return true;
     if (!sameNumbers(sizes, this.#sizes) || !sameNumbers(strides, this.#strides)) return false;
@@ -131,9 +144,9 @@ export class SameLayout extends LiveIn {
 }
 
 /** A live-in for a value, not guarded yet; null where nothing short says that another is as good. */
-export function liveInOf(origin: Origin, value: IValue, opensOffsets: boolean): LiveIn | null {
+export function liveInOf(origin: Origin, value: IValue, rules: LiveInRules): LiveIn | null {
   if (isImmutable(value) || value instanceof ScriptObject) return new SameValue(origin, value);
-  if (value instanceof Tensor) return isPlainTensor(value) ? new SameLayout(origin, value, opensOffsets) : null;
+  if (value instanceof Tensor) return isPlainTensor(value) ? new SameLayout(origin, value, rules) : null;
   if (value instanceof List) return new SameLength(origin, value, List);
   if (value instanceof Tuple) return new SameLength(origin, value, Tuple);
   return null;

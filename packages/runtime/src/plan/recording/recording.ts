@@ -22,7 +22,7 @@ import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
 import { goesToAnchor, handsOn, isAppend, moves, usesOf } from './recordable.ts';
 import type { AppendNote, ContentNote, Draw, LaunchNote, Step, StorageNote } from './recording-notes.ts';
-import { GrowingList, isImmutable, isPlainTensor, SameLayout, type Origin } from './live-in.ts';
+import { GrowingList, isImmutable, isPlainTensor, SameLayout, type LiveInRules, type Origin } from './live-in.ts';
 import { LiveInTable, maxItems } from './live-in-table.ts';
 
 /** A stretch ends when it has so many launches: the next one begins there. */
@@ -93,9 +93,9 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     readonly gradEnabled: boolean,
     /** Registers with numbers that differ from visit to visit. */
     private readonly varyingRegisters: ReadonlySet<number>,
-    opensOffsets: boolean,
+    rules: LiveInRules,
   ) {
-    super(opensOffsets);
+    super(rules);
   }
 
   // ---- told from elsewhere while an instruction runs

@@ -353,7 +353,7 @@ class RecordingRoller {
 
 /** Has to be this number. */
 function guarded(origin: LiveIn['origin'], value: IValue): LiveIn {
-  const liveIn = liveInOf(origin, value, false)!;
+  const liveIn = liveInOf(origin, value, { opensOffsets: false, maxBindingBytes: Infinity })!;
   liveIn.isGuarded = true;
   return liveIn;
 }

@@ -1,5 +1,5 @@
 import { deviceByteLength, type ScriptObject, type Storage, type Tensor } from '@cresset/tensor';
-import type { ComputeDevice } from '@cresset/tensorexpr';
+import { largestBuffer, type ComputeDevice } from '@cresset/tensorexpr';
 import { reachableTensors } from '../wire/wire-value.ts';
 
 /** Those whose elements are going to be rounded to float16 where they lie on a GPU. */
@@ -43,7 +43,8 @@ export function oversizedWeight(
   device: ComputeDevice,
   narrow?: NarrowStorages,
 ): string | null {
-  const { maxBindingBytes: largest, memoryBytes, host } = device.capabilities;
+  const { memoryBytes, host } = device.capabilities;
+  const largest = largestBuffer(device.capabilities);
   const storages = new Set<Storage>();
   for (const tensor of reachableTensors(modules.get('')!)) {
     storages.add(tensor.storage);
