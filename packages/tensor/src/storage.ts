@@ -111,15 +111,13 @@ export class Storage {
   /** Its only copy was on a device that turned out to have no memory for it. */
   #isLost = false;
   #narrowing: Narrowing | null = null;
+  #byteLength: number;
   /** Storages are numbered as they are made. */
   readonly serial = ++lastSerial;
 
   /** @param byteLength size in host layout, bytes. */
-  private constructor(
-    readonly byteLength: number,
-    host: HostArray | null,
-    dtype: ScalarType,
-  ) {
+  private constructor(byteLength: number, host: HostArray | null, dtype: ScalarType) {
+    this.#byteLength = byteLength;
     this.#host = host;
     this.#hostType = dtype;
     meter?.made(this);
@@ -156,6 +154,11 @@ export class Storage {
     const layout = realType(dtype);
     storage.#adopt({ memory, layout, buffer: storage.#allocate(memory, layout) });
     return storage;
+  }
+
+  /** Size in host layout, bytes. */
+  get byteLength(): number {
+    return this.#byteLength;
   }
 
   /** Whether the host copy is there and up to date. */
@@ -271,6 +274,20 @@ export class Storage {
   hostArrayForWriting(dtype: ScalarType): HostArray {
     this.#noteWrite();
     return this.#arrayOf(dtype);
+  }
+
+  /**
+   * Gets zeros behind what it holds, which is on the host (StorageImpl::resize_). Every tensor over it stays where it is.
+   *
+   * @param byteLength the new size, bytes
+   */
+  grow(byteLength: number): void {
+    this.#noteWrite();
+    meter?.take(byteLength - this.#byteLength);
+    const larger = new Uint8Array(byteLength);
+    larger.set(new Uint8Array(this.#hostCopy().buffer));
+    this.#byteLength = byteLength;
+    this.#takeHostCopy(larger.buffer);
   }
 
   /** Whoever took the bytes on the host has them now: only the device copy stays, which has to be there. */

@@ -309,19 +309,33 @@ export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow
   checkWritable(row, result.dtype, target.dtype);
 }
 
-/** Gives a tensor new sizes, and new memory on the host where it has too little (Tensor.resize_). */
+/** Gives a tensor new sizes. A storage that has too little memory grows, and its other tensors go on seeing what is written to it (Tensor.resize_). */
 export function resize(tensor: Tensor, sizes: readonly number[]): void {
-  // PyTorch multiplies sizes as numbers without a sign.
-  const needed = tensor.storageOffset + numelOf(sizes);
+  const needed = bytesNeeded(tensor, sizes);
   check(needed >= 0, 'numel: integer multiplication overflow');
-  const elementBytes = Tensor.empty([1], tensor.dtype).storage.byteLength;
-  if (needed * elementBytes > tensor.storage.byteLength) {
-    const larger = Storage.zeros('uint8', needed * elementBytes);
-    if (tensor.storage.isOnHost) new Uint8Array(larger.hostBytes()).set(new Uint8Array(tensor.storage.hostBytes()));
-    tensor.storage = larger;
+  if (needed > tensor.storage.byteLength) {
+    // Other tensors over an empty storage see nothing of it.
+    if (tensor.storage.byteLength === 0) tensor.storage = Storage.zeros('uint8', needed);
+    else tensor.storage.grow(needed);
   }
   tensor.sizes = sizes;
   tensor.strides = contiguousStrides(sizes);
+}
+
+/** The bytes that a storage has to have for a tensor of these sizes. PyTorch multiplies sizes as numbers without a sign. */
+const bytesNeeded = ({ dtype, storageOffset }: Tensor, sizes: readonly number[]): number =>
+  (storageOffset + numelOf(sizes)) * elementSize(dtype);
+
+/** Whether an `out` argument, which others may see the memory of, has or may have too little of it: what it holds goes along on the host. */
+function growsInto(row: OperatorRow, args: Arguments): boolean {
+  if (row.derived?.form !== 'out') return false;
+  const targets = targetsOf(row, args);
+  if (targets.every(({ storage }) => storage.byteLength === 0)) return false;
+  const shapes = derivedShapes(row, args);
+  return targets.some(
+    (target, at) =>
+      target.storage.byteLength > 0 && (!shapes || bytesNeeded(target, shapes[at].sizes) > target.storage.byteLength),
+  );
 }
 
 /** Whether sizes, or strides, are the same. */
@@ -382,6 +396,7 @@ export function callRefusal(call: OperatorCall, { doubles }: Precision): string 
   if (!doubles && made?.some((meta) => isDouble(meta.dtype))) return doublePrecision;
   if (made?.some((meta) => isComplex(meta.dtype))) return refuseComplex(source, unboxed);
   if (made?.some((meta) => isStorageType(meta.dtype))) return 'a dtype of the host only';
+  if (growsInto(row, unboxed)) return 'memory that grows';
   return (source.lowerable?.(unboxed as never) ?? true) ? null : 'these arguments';
 }
 

@@ -36,6 +36,7 @@ export const hostReasons: readonly (readonly [reason: string, names: string])[] 
     'Elements are written by the strides of memory that they may share, in order.',
     '_reshape_alias_copy as_strided_scatter copy_',
   ],
+  ['What a storage holds goes along where it grows.', 'resize_ resize_as_'],
   [
     'Integers with a scale are kept on the host only.',
     '_choose_qparams_per_tensor _empty_affine_quantized _empty_per_channel_affine_quantized _make_per_channel_quantized_tensor ' +

@@ -348,14 +348,16 @@ export const conversionRows: readonly OperatorRow[] = [
   property<Self>('aten::detach_(Tensor(a!) self) -> Tensor(a!)', ({ self }) =>
     Object.assign(self, { requiresGrad: false }),
   ),
-  property<Resize>(
-    'aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)',
-    resized,
-  ),
-  property<Self & { the_template: Tensor; memory_format: number | null }>(
+  // What the storage holds goes along where it grows, so its elements have to be on the host.
+  kernel<Resize>('aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)', {
+    host: resized,
+  }),
+  kernel<Self & { the_template: Tensor; memory_format: number | null }>(
     'aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)',
-    ({ self, the_template: template, memory_format: format }) =>
-      resized({ self, size: template.sizes, memory_format: format }),
+    {
+      host: ({ self, the_template: template, memory_format: format }) =>
+        resized({ self, size: template.sizes, memory_format: format }),
+    },
   ),
   property<Self & { source: Tensor }>(
     'aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)',
