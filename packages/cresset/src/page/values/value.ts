@@ -5,7 +5,8 @@ import { fromInt64, Tensor, type DType, type TensorData } from './tensor.ts';
 
 /**
  * What can be given to a model. The schema of what is called decides what a value becomes: a number is an int for an `int`
- * parameter and a float for a `float`; where the schema does not tell (`Scalar`, `Any`) a number is a float and a bigint an int.
+ * parameter and a float for a `float`. Where it can be either (`Union[int, float]`, `Scalar`) a whole number and a bigint are ints; where
+ * nothing tells (`Any`) a number is a float and a bigint an int.
  * Arrays are lists or tuples, Maps and plain objects dicts, an object with the fields of a named tuple is one, and a text serves
  * for a device or the name of an enum's member.
  */

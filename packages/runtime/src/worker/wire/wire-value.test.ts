@@ -8,10 +8,13 @@ import {
   FloatType,
   IntType,
   ListType,
+  NoneType,
+  NumberType,
   OptionalType,
   StringType,
   TensorType,
   TupleType,
+  UnionType,
   type Type,
 } from '@cresset/ir';
 import { DeviceValue, EnumValue, List, Tensor, Tuple, type Dict, type IValue } from '@cresset/tensor';
@@ -45,6 +48,40 @@ describe('WireReader', () => {
     expect(messageOf(2 ** 60, IntType.get())).toContain('Expected');
     expect(messageOf(2n ** 63n, IntType.get())).toContain('Expected');
     expect(messageOf(1, BoolType.get())).toContain("type 'bool'");
+  });
+
+  it('takes what a value is, where a Union leaves that open', () => {
+    const union = (...members: Type[]): Type => UnionType.create(members);
+    const [int, float, text] = [IntType.get(), FloatType.get(), StringType.get()];
+    const number = union(int, float);
+    expect([3, 3n, 3.5, NaN, 2 ** 60].map((value) => read(value, number))).toEqual([3n, 3n, 3.5, NaN, 2 ** 60]);
+    expect([3, 3n, 2.5, 'a'].map((value) => read(value, union(float, text)))).toEqual([3, 3, 2.5, 'a']);
+    expect([3, true].map((value) => read(value, union(int, BoolType.get())))).toEqual([3n, true]);
+    expect([null, 3, 2.5].map((value) => read(value, union(number, NoneType.get())))).toEqual([null, 3n, 2.5]);
+    expect([3, 3n, 2.5].map((value) => read(value, NumberType.get()))).toEqual([3n, 3n, 2.5]);
+    expect((read([3, 2.5, 4n], new ListType(number)) as List).items).toEqual([3n, 2.5, 4n]);
+    const dict: WireValue = {
+      kind: 'dict',
+      entries: [
+        ['a', 3],
+        ['b', 2.5],
+      ],
+    };
+    expect([...(read(dict, new DictType(text, number)) as Dict).entries]).toEqual([
+      ['a', 3n],
+      ['b', 2.5],
+    ]);
+    const lists = union(new ListType(float), new ListType(int));
+    expect([[1, 2], [1.5, 2], []].map((value) => (read(value, lists) as List).elementType.str())).toEqual([
+      'int',
+      'float',
+      'float',
+    ]);
+    const device = union(DeviceObjType.get(), text);
+    expect(read('cpu', device)).toBe('cpu');
+    expect(read({ kind: 'device', name: 'cpu' }, device)).toBe(DeviceValue.parse('cpu'));
+    expect(messageOf(true, number)).toContain("type 'Union[float, int]'");
+    expect(messageOf('a', NumberType.get())).toContain("type 'number'");
   });
 
   it('keeps strings as bytes', () => {

@@ -199,6 +199,8 @@ export interface GivenTensor {
 /** Makes the values of one message; tensors that occur in it more than once are made once. */
 export class WireReader {
   readonly #given = new Map<WireTensor, GivenTensor>();
+  /** Whether a value is taken as what it is and no other: 3 is an int, a text is no device. */
+  #isExact = false;
   readonly #objectAt: (reference: WireReference) => ScriptObject | undefined;
 
   /** @param objectAt the objects that references name */
@@ -269,14 +271,20 @@ export class WireReader {
         if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
         break;
       case 'FloatType':
+        if (this.#isExact && kindOf(value) !== type.kind) break;
         if (typeof value === 'number') return value;
         if (typeof value === 'bigint') return Number(value);
         break;
       case 'ComplexType':
         if (isKind(value, 'complex')) return new Complex(value.re, value.im);
-        if (typeof value === 'number') return new Complex(value, 0);
+        if (typeof value === 'number' && !this.#isExact) return new Complex(value, 0);
         break;
       case 'NumberType':
+        if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+        if (typeof value === 'bigint' || typeof value === 'boolean' || isKind(value, 'complex')) {
+          return this.#inferredPart(value);
+        }
+        break;
       case 'AnyType':
         return this.#inferredPart(value);
       case 'BoolType':
@@ -290,7 +298,7 @@ export class WireReader {
         break;
       case 'DeviceObjType':
         if (isKind(value, 'device')) return deviceOf(value.name, type, value);
-        if (typeof value === 'string') return deviceOf(value, type, value);
+        if (typeof value === 'string' && !this.#isExact) return deviceOf(value, type, value);
         break;
       case 'OptionalType':
         return value === null ? null : this.#read(value, type.containedTypes()[0]);
@@ -330,13 +338,24 @@ export class WireReader {
     return given.tensor;
   }
 
+  /** The member that a value is; where there is none, the first that it can become, as 3 does a float. */
   #union(value: WireValue, type: Type): IValue {
-    for (const member of type.containedTypes()) {
-      try {
-        return this.#read(value, member);
-      } catch (error) {
-        if (!(error instanceof Mismatch)) throw error;
+    const members = type.containedTypes();
+    const own = members.find(({ kind }) => kind === kindOf(value));
+    if (own) return this.#read(value, own);
+    const wasExact = this.#isExact;
+    try {
+      for (this.#isExact of wasExact ? [true] : [true, false]) {
+        for (const member of members) {
+          try {
+            return this.#read(value, member);
+          } catch (error) {
+            if (!(error instanceof Mismatch)) throw error;
+          }
+        }
       }
+    } finally {
+      this.#isExact = wasExact;
     }
     throw new Mismatch(type, value);
   }
@@ -414,6 +433,22 @@ export class WireReader {
       default:
         throw new Mismatch(AnyType.get(), value);
     }
+  }
+}
+
+/** The kind of type that a value without parts is of; a number is an int where it is whole and an int is exact. */
+function kindOf(value: WireValue): Type['kind'] | null {
+  switch (typeof value) {
+    case 'number':
+      return Number.isSafeInteger(value) ? 'IntType' : 'FloatType';
+    case 'bigint':
+      return 'IntType';
+    case 'boolean':
+      return 'BoolType';
+    case 'string':
+      return 'StringType';
+    default:
+      return value === null ? 'NoneType' : null;
   }
 }
 
