@@ -55,6 +55,7 @@ export {
   type TensorInput,
   type TensorJson,
   type TensorOptions,
+  type TensorParts,
 } from './page/values/tensor.ts';
 export type { ComplexNumber, EnumMember, Input, Output } from './page/values/value.ts';
 export {

@@ -1,6 +1,6 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { Registration, WireModule } from '@cresset/runtime';
-import { ScriptModule, withMethods } from './script-module.ts';
+import { openFile, ScriptModule, withMethods } from './script-module.ts';
 import type { Tensor } from './values/tensor.ts';
 import { inMessages, WireArguments, type Input } from './values/value.ts';
 
@@ -89,14 +89,14 @@ export class AuthoredModule extends ScriptModule {
   async define(source: string, options: DefineOptions = {}): Promise<this> {
     checkOptions('define', options, DEFINE_RULES);
     const { filename } = options;
-    const file = this.openFile();
+    const file = this[openFile]();
     const request = { type: 'define', model: file.id, source, filename: filename ?? null } as const;
     file.summary = (await file.placement.client.request('loaded', request)).summary;
     return withMethods(this);
   }
 
   async #register(name: string, describe: (values: WireArguments) => Registration): Promise<this> {
-    const file = this.openFile();
+    const file = this[openFile]();
     const request = { type: 'register', model: file.id, name, registration: describe(new WireArguments()) } as const;
     file.summary = (await file.placement.client.request('loaded', request)).summary;
     return withMethods(this);

@@ -3,8 +3,8 @@ import type { Explanation, VerificationReport } from '@cresset/runtime';
 import { PLACE_RULES, type LoadOptions, type Library } from './library.ts';
 import { ARGUMENT_RULES, LoadedFile, type ArgumentOptions, type CallOptions } from './loaded-file.ts';
 import type { VerifyOptions } from './inspection.ts';
-import { ScriptModule, withMethods, type GraphOptions } from './script-module.ts';
-import { WireArguments, type Input, type Output } from './values/value.ts';
+import { loadedFile, openFile, ScriptModule, withMethods, type GraphOptions } from './script-module.ts';
+import { inMessages, WireArguments, type Input, type Output } from './values/value.ts';
 import { DEFINE_RULES, type DefineOptions } from './authored-module.ts';
 
 export interface ProgramOptions {
@@ -46,9 +46,10 @@ export class ScriptObject extends ScriptModule {
   override async dispose(): Promise<void> {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    const { disposed, id, placement } = this.file;
+    const { disposed, placement } = this[loadedFile];
     if (disposed) return;
-    await placement.client.request('done', { type: 'release', model: id, path: this.path });
+    const { model, path } = this[inMessages];
+    await placement.client.request('done', { type: 'release', model, path });
   }
 }
 
@@ -75,7 +76,7 @@ export class CompilationUnit {
   async define(source: string, options: DefineOptions = {}): Promise<this> {
     checkOptions('define', options, DEFINE_RULES);
     const { filename } = options;
-    const file = await this.open();
+    const file = await this[openFile]();
     const request = { type: 'define', model: file.id, source, filename: filename ?? null } as const;
     file.summary = (await file.placement.client.request('loaded', request)).summary;
     return withMethods(this);
@@ -91,7 +92,7 @@ export class CompilationUnit {
     return this.#file?.summary.classes ?? [];
   }
 
-  /** A function by its name; the same as the property of that name. */
+  /** A function by its name, whatever that is; the same as the property of that name where this class has none. */
   function(name: string): ScriptFunction {
     if (!this.functions.includes(name)) {
       throw new CressetError('METHOD_NOT_FOUND', `'CompilationUnit' has no attribute '${name}'`);
@@ -118,7 +119,7 @@ export class CompilationUnit {
     options: ArgumentOptions = {},
   ): Promise<ScriptObject> {
     checkOptions(`construct '${className}'`, options, ARGUMENT_RULES);
-    const file = await this.open();
+    const file = await this[openFile]();
     const values = new WireArguments();
     const request = {
       type: 'construct',
@@ -156,7 +157,7 @@ export class CompilationUnit {
   }
 
   /** @internal */
-  open(): Promise<LoadedFile> {
+  [openFile](): Promise<LoadedFile> {
     return (this.#opening ??= openProgram(this.#library, null, this.#options).then((file) => (this.#file = file)));
   }
 }
@@ -168,7 +169,7 @@ export async function openProgram(
   { device = 'auto', worker = true, uses, memoryLimit }: ProgramOptions,
 ): Promise<LoadedFile> {
   const placement = await library.placement(worker, device);
-  const used = uses && (await uses.open());
+  const used = uses && (await uses[openFile]());
   if (used && used.placement !== placement) {
     throw new CressetError('ARGUMENT', 'a program uses only what runs in its own thread: give both the same `worker`');
   }

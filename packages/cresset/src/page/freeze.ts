@@ -1,7 +1,7 @@
 import { checkOptions, CressetError } from '@cresset/ir';
 import type { Library } from './library.ts';
 import { LoadedFile } from './loaded-file.ts';
-import { ScriptModule, withMethods } from './script-module.ts';
+import { openFile, ScriptModule, withMethods } from './script-module.ts';
 import { inMessages } from './values/value.ts';
 
 export interface FreezeOptions {
@@ -21,7 +21,7 @@ export async function freezeModule(
     throw new CressetError('ARGUMENT', 'freeze takes a module that was loaded or made here');
   checkOptions('freeze', options, { preserve: 'array', optimizeNumerics: 'boolean' });
   const { preserve = [], optimizeNumerics = true } = options;
-  const { placement } = model.openFile();
+  const { placement } = model[openFile]();
   const { model: id, path } = model[inMessages];
   const frozen = library.nextModel();
   const request = { type: 'freeze', model: id, module: path, frozen, preserved: preserve, optimizeNumerics } as const;

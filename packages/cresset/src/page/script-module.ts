@@ -40,6 +40,11 @@ const inspection = (): Promise<typeof Inspection> => import('./inspection.ts');
 const state = (): Promise<typeof State> => import('./module-state.ts');
 const training = (): Promise<typeof Training> => import('../training/training.ts');
 
+/** What is of the library alone goes by symbols: whatever a program calls its methods, they hide no member and none hides them. */
+export const loadedFile: unique symbol = Symbol('loaded file');
+/** As {@link loadedFile}; throws `MODEL_DISPOSED` where that was disposed of. */
+export const openFile: unique symbol = Symbol('open file');
+
 /** A call of a method of the model: `model.reset_states()`. */
 export type ModelMethod = (...inputs: Input[]) => Promise<Output>;
 
@@ -52,23 +57,27 @@ export interface ModelPlace extends DeviceReport {
 
 /**
  * A loaded program (torch.jit.ScriptModule). Its methods can be called as properties of their name (`model.encode(x)`), besides
- * {@link forward}; calls that are made before an earlier one has ended wait for it.
+ * {@link forward}; those whose names this class has, and `then`, by {@link call} or {@link method}. Calls that are made before an earlier one
+ * has ended wait for it.
  */
 export class ScriptModule {
-  /** @internal */
-  protected readonly file: LoadedFile;
-  /** @internal */
-  protected readonly path: string;
+  readonly #file: LoadedFile;
+  readonly #path: string;
 
   /** Used by `load`. */
   constructor(file: LoadedFile, path = '') {
-    this.file = file;
-    this.path = path;
+    this.#file = file;
+    this.#path = path;
   }
 
   /** @internal */
   get [inMessages](): WireReference {
-    return { kind: 'reference', model: this.file.id, path: this.path };
+    return { kind: 'reference', model: this.#file.id, path: this.#path };
+  }
+
+  /** @internal */
+  get [loadedFile](): LoadedFile {
+    return this.#file;
   }
 
   /** Runs `forward`. Rejects with a CressetError; one of the program itself is a {@link TorchScriptError}. */
@@ -78,17 +87,17 @@ export class ScriptModule {
 
   /** Runs a method by name. Throws `ARGUMENT_COUNT`, `ARGUMENT_NAME`, `ARGUMENT_TYPE` where the arguments do not fit it. */
   async call(method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
-    return this.openFile().call(this.path, method, inputs, options);
+    return this[openFile]().call(this.#path, method, inputs, options);
   }
 
-  /** A method as a function; the same as the property of that name. */
+  /** A method as a function, whatever its name; the same as the property of that name where this class has none. */
   method(name: string): ModelMethod {
     return (...inputs) => this.call(name, inputs);
   }
 
   /** The names of this module's methods. */
   methods(): readonly string[] {
-    return this.file.summary.modules.find(({ name }) => name === this.path)?.methods ?? [];
+    return this.#file.summary.modules.find(({ name }) => name === this.#path)?.methods ?? [];
   }
 
   /** A method's schema in PyTorch's text, with types and defaults of its parameters. */
@@ -114,24 +123,24 @@ export class ScriptModule {
 
   /** Qualified name of this module's class. */
   get className(): string {
-    return this.openFile().summary.modules.find(({ name }) => name === this.path)?.className ?? '';
+    return this[openFile]().summary.modules.find(({ name }) => name === this.#path)?.className ?? '';
   }
 
   /** This module and those below it, by path (`''`, `layer1`, `layer1.0`). */
   namedModules(): readonly ModuleSummary[] {
-    const below = this.path === '' ? '' : `${this.path}.`;
-    return this.openFile()
-      .summary.modules.filter(({ name }) => name === this.path || name.startsWith(below))
-      .map((each) => ({ ...each, name: each.name === this.path ? '' : each.name.slice(below.length) }));
+    const below = this.#path === '' ? '' : `${this.#path}.`;
+    return this[openFile]()
+      .summary.modules.filter(({ name }) => name === this.#path || name.startsWith(below))
+      .map((each) => ({ ...each, name: each.name === this.#path ? '' : each.name.slice(below.length) }));
   }
 
   /** The module below this one at a path such as `layer1.0`. Throws `NO_MODULE` where there is none. */
   submodule(path: string): this {
-    const full = this.path === '' ? path : `${this.path}.${path}`;
-    if (!this.openFile().summary.modules.some(({ name }) => name === full)) {
+    const full = this.#path === '' ? path : `${this.#path}.${path}`;
+    if (!this[openFile]().summary.modules.some(({ name }) => name === full)) {
       throw new CressetError('NO_MODULE', `${this.className} has no module '${path}'`);
     }
-    return withMethods(new (this.constructor as typeof ScriptModule)(this.file, full)) as this;
+    return withMethods(new (this.constructor as typeof ScriptModule)(this.#file, full)) as this;
   }
 
   /** Names, shapes and dtypes of the parameters, those of modules below among them. A frozen model has none. */
@@ -146,8 +155,8 @@ export class ScriptModule {
 
   /** The elements of a parameter or buffer as they are now. */
   async parameter(name: string): Promise<Tensor> {
-    const { id, placement } = this.openFile();
-    const request = { type: 'query', model: id, module: this.path, about: 'tensor', name } as const;
+    const { id, placement } = this[openFile]();
+    const request = { type: 'query', model: id, module: this.#path, about: 'tensor', name } as const;
     const { tensor } = await placement.client.request('tensor', request);
     return fromWire(tensor) as Tensor;
   }
@@ -176,30 +185,30 @@ export class ScriptModule {
     stateDict: ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>,
     options: StateDictOptions = {},
   ): Promise<StateDictReport> {
-    return (await state()).loadStateDict(this.openFile(), this.path, stateDict, options);
+    return (await state()).loadStateDict(this[openFile](), this.#path, stateDict, options);
   }
 
   /** What a method was compiled to: its operators and where each runs, and the groups that became one kernel. */
   async explain(method = 'forward'): Promise<Explanation> {
-    const { id, placement } = this.openFile();
-    const request = { type: 'query', model: id, module: this.path, about: 'explain', method } as const;
+    const { id, placement } = this[openFile]();
+    const request = { type: 'query', model: id, module: this.#path, about: 'explain', method } as const;
     return (await placement.client.request('explained', request)).explanation;
   }
 
   /** What the last call did: time, dispatches, submits, uploads, readbacks, and which operators fell back to the host. */
   get lastRun(): RunProfile | null {
-    return this.file.lastProfile;
+    return this.#file.lastProfile;
   }
 
   /** Where the model runs, and why there. */
   get place(): ModelPlace {
-    const { placement, summary } = this.openFile();
+    const { placement, summary } = this[openFile]();
     return { ...summary.device, thread: placement.thread, threadReason: placement.reason };
   }
 
   /** Files that were saved with the model (`_extra_files`), by name. */
   get extraFiles(): ReadonlyMap<string, Uint8Array> {
-    return new Map(this.openFile().summary.extraFiles);
+    return new Map(this[openFile]().summary.extraFiles);
   }
 
   /**
@@ -207,12 +216,12 @@ export class ScriptModule {
    * it was loaded, or for an earlier one; what is fetched later `explain()` tells too.
    */
   get parts(): readonly PartUse[] {
-    return this.openFile().summary.parts;
+    return this[openFile]().summary.parts;
   }
 
   /** How long loading took, in milliseconds. */
   get loadTimings(): ModelSummary['timings'] {
-    return this.openFile().summary.timings;
+    return this[openFile]().summary.timings;
   }
 
   /**
@@ -223,7 +232,7 @@ export class ScriptModule {
   /** As a Blob, for a download or a form. */
   save(options: SaveOptions & { readonly as: 'blob' }): Promise<Blob>;
   async save(options: SaveOptions & { readonly as?: 'blob' } = {}): Promise<Uint8Array | Blob> {
-    return (await state()).saveModule(this.openFile(), this.path, options);
+    return (await state()).saveModule(this[openFile](), this.#path, options);
   }
 
   /**
@@ -231,7 +240,7 @@ export class ScriptModule {
    * results differ, in the order of running, with their lines in Python. Rejects where there is no GPU.
    */
   async verify(inputs: readonly Input[], options: VerifyOptions = {}): Promise<VerificationReport> {
-    return (await inspection()).verifyMethod(this.openFile(), this.path, inputs, options);
+    return (await inspection()).verifyMethod(this[openFile](), this.#path, inputs, options);
   }
 
   /**
@@ -239,12 +248,12 @@ export class ScriptModule {
    * runs up to twelve times, each time with the inputs as they are given. Rejects as {@link call} does.
    */
   async profile(inputs: readonly Input[], options: ProfileOptions = {}): Promise<CallProfile> {
-    return (await inspection()).profileMethod(this.openFile(), this.path, inputs, options);
+    return (await inspection()).profileMethod(this[openFile](), this.#path, inputs, options);
   }
 
   /** How a method's graph comes to be the one that runs: the graph as it was compiled, and after each pass that changed it. */
   async passes(method = 'forward'): Promise<readonly PassStep[]> {
-    return (await inspection()).passesOf(this.openFile(), this.path, method);
+    return (await inspection()).passesOf(this[openFile](), this.#path, method);
   }
 
   /**
@@ -252,23 +261,23 @@ export class ScriptModule {
    * its checks name. Null stands for what the program leaves open, or does not tell.
    */
   async expectedInputs(method = 'forward'): Promise<InputExpectations> {
-    return (await inspection()).expectedInputsOf(this.openFile(), this.path, method);
+    return (await inspection()).expectedInputsOf(this[openFile](), this.#path, method);
   }
 
   /** The value of an attribute, as it is now; of a module below this one by its path, `layer1.training`. */
   async attribute(name: string): Promise<Output> {
-    return (await state()).attributeOf(this.openFile(), this.path, name);
+    return (await state()).attributeOf(this[openFile](), this.#path, name);
   }
 
   /** Gives an attribute, parameter or buffer another value, of its type. */
   async setAttribute(name: string, value: Input): Promise<void> {
-    await (await state()).setAttribute(this.openFile(), this.path, name, value);
+    await (await state()).setAttribute(this[openFile](), this.#path, name, value);
   }
 
   /** Puts this module and those below it into training mode, or with `false` out of it (torch.nn.Module.train). */
   async train(mode = true): Promise<this> {
-    const { id, placement } = this.openFile();
-    const request = { type: 'set-attribute', model: id, module: this.path, name: 'training', value: mode } as const;
+    const { id, placement } = this[openFile]();
+    const request = { type: 'set-attribute', model: id, module: this.#path, name: 'training', value: mode } as const;
     await placement.client.request('done', { ...request, isForAll: true });
     return withMethods(this);
   }
@@ -283,7 +292,7 @@ export class ScriptModule {
    * are.
    */
   async requiresGrad_(requiresGrad = true): Promise<this> {
-    await (await training()).requireGrad(this.openFile(), this.path, requiresGrad);
+    await (await training()).requireGrad(this[openFile](), this.#path, requiresGrad);
     return withMethods(this);
   }
 
@@ -292,7 +301,7 @@ export class ScriptModule {
    * (torch.autograd.grad). One tensor can stand for the list of inputs. Rejects as {@link call} does, and with PyTorch's errors.
    */
   async grad(inputs: Tensor | readonly Input[], options: GradOptions = {}): Promise<Gradients> {
-    return (await training()).takeGradients(this.openFile(), this.path, inputs, options);
+    return (await training()).takeGradients(this[openFile](), this.#path, inputs, options);
   }
 
   /**
@@ -300,7 +309,7 @@ export class ScriptModule {
    * training mode. What training takes of the library is fetched now.
    */
   async trainer(options: TrainerOptions): Promise<Trainer> {
-    return (await training()).openTrainer(this.openFile(), this.path, options);
+    return (await training()).openTrainer(this[openFile](), this.#path, options);
   }
 
   /**
@@ -309,21 +318,21 @@ export class ScriptModule {
    */
   async preload(options: PreloadOptions = {}): Promise<void> {
     checkOptions('preload', options, { signal: 'signal', onProgress: 'function' });
-    const { id, placement } = this.openFile();
+    const { id, placement } = this[openFile]();
     await placement.client.request('done', { type: 'preload', model: id }, options);
   }
 
   /** What the tensors of the whole model take between calls, and their limit. */
   async memory(): Promise<ModelMemoryReport> {
-    const { id, placement } = this.openFile();
+    const { id, placement } = this[openFile]();
     return (await placement.client.request('model-memory', { type: 'model-memory', model: id })).report;
   }
 
   /** Frees the model's memory, on the GPU too, when the calls that were made before have ended. Modules below it end with it. */
   async dispose(): Promise<void> {
-    if (this.file.disposed) return;
-    this.file.disposed = true;
-    const { id, placement, request } = this.file;
+    if (this.#file.disposed) return;
+    this.#file.disposed = true;
+    const { id, placement, request } = this.#file;
     if (request !== null) placement.client.endProgress(request);
     await placement.client.request('done', { type: 'dispose', model: id });
   }
@@ -333,9 +342,9 @@ export class ScriptModule {
   }
 
   /** @internal */
-  openFile(): LoadedFile {
-    if (this.file.disposed) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of');
-    return this.file;
+  [openFile](): LoadedFile {
+    if (this.#file.disposed) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of');
+    return this.#file;
   }
 
   async #text(
@@ -344,21 +353,22 @@ export class ScriptModule {
       | { type: 'print-python'; method: string | null }
       | { type: 'graph'; method: string; options: GraphOptions },
   ): Promise<string> {
-    const { id, placement } = this.openFile();
-    return (await placement.client.request('text', { model: id, module: this.path, ...question })).text;
+    const { id, placement } = this[openFile]();
+    return (await placement.client.request('text', { model: id, module: this.#path, ...question })).text;
   }
 
   #tensors(kind?: TensorSummary['kind']): readonly TensorSummary[] {
-    const below = this.path === '' ? '' : `${this.path}.`;
-    return this.openFile()
+    const below = this.#path === '' ? '' : `${this.#path}.`;
+    return this[openFile]()
       .summary.tensors.filter((each) => (!kind || each.kind === kind) && each.name.startsWith(below))
       .map((each) => ({ ...each, name: each.name.slice(below.length) }));
   }
 }
 
 /**
- * An object whose methods are properties, those of the program that it has not itself. `then` is none of them, as what has one is
- * a Promise to JavaScript.
+ * An object whose methods are properties, those of the program whose names it has not itself: `profile` and `call` stay what this library
+ * says, and the program's are called by {@link ScriptModule.call} or {@link ScriptModule.method}. `then` is none of them, as what has one
+ * is a Promise to JavaScript.
  */
 export function withMethods<Target extends { methods(): readonly string[]; method(name: string): unknown }>(
   object: Target,

@@ -5,6 +5,7 @@ import { canonicalize, eliminateDeadWrites, lowerSimpleTuples, normalizeOps } fr
 import { HostOperators, initializeRuntime } from '@cresset/runtime';
 import { Dict, List, Tensor, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
 import { Tensor as PageTensor } from '../page/values/tensor.ts';
+import { mapItems } from '../page/values/named-tuple.ts';
 import { TensorList } from '../page/values/tensor-list.ts';
 import type { TraceOptions } from '../page/trace.ts';
 import type { Output } from '../page/values/value.ts';
@@ -43,7 +44,7 @@ export function exampleInputs(inputs: readonly unknown[], values: TracedValues):
 function withRuntimeTensors(value: unknown): unknown {
   if (value instanceof PageTensor) return runtimeTensor(value);
   if (value instanceof TensorList) return new TensorList(value.items.map(withRuntimeTensors));
-  if (Array.isArray(value)) return value.map(withRuntimeTensors);
+  if (Array.isArray(value)) return mapItems(value, withRuntimeTensors);
   if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, withRuntimeTensors(item)]));
   if (value !== null && typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withRuntimeTensors(item)]));

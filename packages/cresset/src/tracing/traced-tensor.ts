@@ -2,6 +2,7 @@ import { type PythonValue, traceError, type TracedArgument, type Tracer } from '
 import { IntType, operatorsFor, StringType, TensorType, type Symbol as OperatorName } from '@cresset/ir';
 import { Dict, List, Tensor, Tuple, type DictKey, type IValue } from '@cresset/tensor';
 import { fromInt64, Tensor as PageTensor } from '../page/values/tensor.ts';
+import { mapItems, withFields } from '../page/values/named-tuple.ts';
 import { TensorList } from '../page/values/tensor-list.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
 
@@ -109,10 +110,7 @@ export class TracedValues {
     if (value instanceof Tensor) return this.tensor(value);
     if (value instanceof Tuple || value instanceof List) {
       const items = value.items.map((item) => this.wrap(item));
-      if (value instanceof Tuple) {
-        value.type?.fieldNames?.forEach((name, index) => Object.defineProperty(items, name, { value: items[index] }));
-      }
-      return items;
+      return value instanceof Tuple ? withFields(items, value.type?.fieldNames) : items;
     }
     if (value instanceof Dict) {
       const entries = [...value.entries].map(([key, item]) => [key, this.wrap(item)] as const);
@@ -134,7 +132,7 @@ export class TracedValues {
 
   /** What a program gives to an operator. */
   argument(value: unknown): TracedArgument {
-    if (Array.isArray(value)) return value.map((item) => this.argument(item));
+    if (Array.isArray(value)) return mapItems(value, (item) => this.argument(item));
     if (value instanceof TensorList) return value.items.map((item) => this.argument(item));
     return this.#tensorOf(value) ?? (value as TracedArgument);
   }
@@ -150,7 +148,7 @@ export class TracedValues {
   unwrap(value: unknown): IValue {
     const tensor = this.#tensorOf(value);
     if (tensor) return tensor;
-    if (Array.isArray(value)) return new Tuple(value.map((item) => this.unwrap(item)));
+    if (Array.isArray(value)) return new Tuple(mapItems(value, (item) => this.unwrap(item)));
     if (value instanceof TensorList) {
       return new List(
         TENSOR_TYPE,

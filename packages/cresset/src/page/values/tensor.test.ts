@@ -136,4 +136,56 @@ describe('tensor', () => {
     one.dispose();
     expect(codeOf(() => one.data)).toBe('TENSOR_DISPOSED');
   });
+
+  it('arrives where it is posted or cloned as its parts, which make it again', async () => {
+    const quantized = new Tensor(new Int8Array([1, 2, 3]).buffer, [3], 'qint8', {
+      scales: [0.5],
+      zeroPoints: [1],
+      axis: null,
+    });
+    const originals = [
+      tensor([[1, 2, 3]]),
+      tensor(7),
+      tensor([], [0, 2]),
+      tensor([1n, 2n ** 60n]),
+      tensor([true, false]),
+      tensor([1, 2], { dtype: 'float16' }),
+      tensor([[1, 2]], { dtype: 'complex64' }),
+      quantized,
+    ];
+    const { port1, port2 } = new MessageChannel();
+    const posted = new Promise<Tensor[]>((resolve) => (port2.onmessage = ({ data }) => resolve(data as Tensor[])));
+    port1.postMessage(originals);
+    for (const copies of [structuredClone(originals), await posted]) {
+      for (const [index, copy] of copies.entries()) {
+        expect(copy).not.toBeInstanceOf(Tensor);
+        const made = tensor(copy);
+        expect(made).toBeInstanceOf(Tensor);
+        expect(described(made)).toEqual(described(originals[index]));
+        expect([made.quantizer, made.data]).toEqual([originals[index].quantizer, originals[index].data]);
+        expect(made.data).not.toBe(copy.data);
+      }
+    }
+    port1.close();
+    expect(described(tensor(originals[0]))).toEqual(described(originals[0]));
+  });
+
+  it('can be moved, and has no clone after it was disposed of', () => {
+    const moved = tensor([1, 2, 3]);
+    const { data } = structuredClone(moved, { transfer: [moved.data.buffer] });
+    expect([...(data as Float32Array)]).toEqual([1, 2, 3]);
+    expect(moved.data).toHaveLength(0);
+    const disposed = tensor([1]);
+    disposed.dispose();
+    expect(codeOf(() => structuredClone(disposed))).toBe('TENSOR_DISPOSED');
+    expect(codeOf(() => tensor(disposed))).toBe('TENSOR_DISPOSED');
+  });
+
+  it('is made of parts that fit each other, and of nothing beside them', () => {
+    const data = new Float32Array(3);
+    expect(codeOf(() => tensor({ dtype: 'float32', shape: [2], data }))).toBe('TENSOR_SHAPE');
+    expect(codeOf(() => tensor({ dtype: 'float32', shape: [3] } as never))).toBe('TENSOR_SHAPE');
+    expect(codeOf(() => tensor({ dtype: 'float33', shape: [3], data } as never))).toBe('TENSOR_DTYPE');
+    expect(codeOf(() => tensor({ dtype: 'float32', shape: [3], data } as never, [3]))).toBe('ARGUMENT');
+  });
 });

@@ -65,6 +65,14 @@ export type TensorInput =
   // Float16Array is not in every browser, nor in the type library.
   | (ArrayBufferView & { readonly length: number });
 
+/** What a tensor is made up of, and what arrives of one that was posted or cloned. */
+export interface TensorParts {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly data: TensorData;
+  readonly quantizer?: Quantizer | null;
+}
+
 export interface TensorOptions {
   /** Sizes of the dimensions; by default those of the nesting, or one dimension for a typed array. */
   readonly shape?: readonly number[];
@@ -110,20 +118,27 @@ const DTYPES: ReadonlySet<string> = new Set<DType>([
 /** The method by which every copy of this library that a page may have knows a tensor, and gives it other contents. */
 const REPLACE = Symbol.for('cresset.tensor');
 
+const throwDisposed = (): never => {
+  throw new CressetError('TENSOR_DISPOSED', 'this tensor was disposed of');
+};
+
 /**
  * A tensor on the page: shape, dtype and elements, contiguous in C order. Given to a model, its elements are copied once, into a
  * buffer that the worker gets; those that a model returns are handed over without a copy. Where a model writes to a tensor it was
- * given (`x.add_(1)`, `out=`), that tensor has the new elements when the call has ended. A copy that `structuredClone` or `postMessage` makes
- * is empty: send `data`, `shape` and `dtype`, of which {@link tensor} makes a tensor again, or the result of `toJSON`.
+ * given (`x.add_(1)`, `out=`), that tensor has the new elements when the call has ended. Of a copy that `structuredClone` or `postMessage`
+ * makes, a plain object with `dtype`, `shape` and `data`, {@link tensor} makes a tensor again.
  */
 export class Tensor {
+  // Cloning takes what is an object's own: these are fields, and what they hold can be cloned.
   readonly dtype: DType;
-  #shape: readonly number[];
-  #buffer: ArrayBuffer | null;
-
+  /** Sizes of the dimensions. */
+  readonly shape: readonly number[];
+  /** The elements, not copied: what is written here is in the tensor. Throws `TENSOR_DISPOSED` after `dispose`. */
+  readonly data: TensorData;
   /** Of a quantised tensor, whose `data` are integers: what they stand for, which is what `tolist()` gives. */
   readonly quantizer: Quantizer | null;
 
+  #buffer: ArrayBuffer | null;
   readonly #release: ((buffer: ArrayBuffer) => void) | null;
 
   /**
@@ -138,11 +153,12 @@ export class Tensor {
     quantizer: Quantizer | null = null,
     release: ((buffer: ArrayBuffer) => void) | null = null,
   ) {
+    this.dtype = dtype;
+    this.shape = Object.freeze([...shape]);
+    this.data = hostArray(dtype as ScalarType, buffer, 0, numelOf(shape));
+    this.quantizer = quantizer;
     this.#buffer = buffer;
     this.#release = release;
-    this.quantizer = quantizer;
-    this.#shape = Object.freeze([...shape]);
-    this.dtype = dtype;
   }
 
   /** A tensor of any copy of the library is one. */
@@ -166,12 +182,10 @@ export class Tensor {
   /** @internal */
   [REPLACE](buffer: ArrayBuffer, shape: readonly number[]): void {
     this.#buffer = buffer;
-    this.#shape = Object.freeze([...shape]);
-  }
-
-  /** Sizes of the dimensions. */
-  get shape(): readonly number[] {
-    return this.#shape;
+    Object.defineProperties(this, {
+      shape: { value: Object.freeze([...shape]) },
+      data: { value: hostArray(this.dtype as ScalarType, buffer, 0, numelOf(shape)) },
+    });
   }
 
   /** Number of elements. */
@@ -182,12 +196,6 @@ export class Tensor {
   /** Number of dimensions. */
   get ndim(): number {
     return this.shape.length;
-  }
-
-  /** The elements, not copied: what is written here is in the tensor. Throws `TENSOR_DISPOSED` after `dispose`. */
-  get data(): TensorData {
-    if (!this.#buffer) throw new CressetError('TENSOR_DISPOSED', 'this tensor was disposed of');
-    return hostArray(this.dtype as ScalarType, this.#buffer, 0, this.numel);
   }
 
   /**
@@ -235,8 +243,10 @@ export class Tensor {
   /** Gives up the elements. Those of a result of a call may become memory for results of the next one: arrays that `data` gave are empty then. */
   dispose(): void {
     const buffer = this.#buffer;
+    if (!buffer) return;
     this.#buffer = null;
-    if (buffer) this.#release?.(buffer);
+    Object.defineProperty(this, 'data', { get: throwDisposed });
+    this.#release?.(buffer);
   }
 
   [Symbol.dispose](): void {
@@ -249,23 +259,47 @@ export class Tensor {
 }
 
 /**
- * Makes a tensor (torch.tensor); the data is copied.
+ * Makes a tensor (torch.tensor); the data is copied. What arrives of a tensor that was posted or cloned, or another tensor, has its own shape and
+ * dtype.
  *
  * Throws a CressetError: `TENSOR_SHAPE` for data that does not fill the shape or is nested unevenly, `TENSOR_DTYPE` for an element
  * type that is unknown or that the data does not fit.
  */
-export function tensor(data: TensorInput, options: TensorOptions | readonly number[] = {}): Tensor {
+export function tensor(data: TensorInput, options?: TensorOptions | readonly number[]): Tensor;
+export function tensor(parts: TensorParts): Tensor;
+export function tensor(data: TensorInput | TensorParts, options: TensorOptions | readonly number[] = {}): Tensor {
+  if (isParts(data)) return fromParts(data, options);
   const { shape, dtype }: TensorOptions = Array.isArray(options)
     ? { shape: options as readonly number[] }
     : (options as TensorOptions);
   if (!Array.isArray(options)) checkOptions('tensor', options, { shape: 'array', dtype: 'string' });
-  if (dtype !== undefined && !DTYPES.has(dtype)) {
-    throw new CressetError('TENSOR_DTYPE', `there is no dtype '${dtype}'; there are ${[...DTYPES].join(', ')}`);
-  }
+  if (dtype !== undefined && !DTYPES.has(dtype)) throw unknownDtype(dtype);
   return ArrayBuffer.isView(data)
     ? fromTypedArray(data as ArrayBufferView & { readonly length: number }, shape, dtype)
     : fromNested(data as NestedArray, shape, dtype);
 }
+
+const isParts = (data: TensorInput | TensorParts): data is TensorParts =>
+  typeof data === 'object' && data !== null && 'dtype' in data;
+
+function fromParts({ dtype, shape, data, quantizer = null }: TensorParts, options: object): Tensor {
+  if (Object.keys(options).length > 0) {
+    throw new CressetError(
+      'ARGUMENT',
+      'what is a tensor already has a shape and a dtype: tensor takes no options with it',
+    );
+  }
+  if (!DTYPES.has(dtype) && !quantizer) throw unknownDtype(dtype);
+  const bytes = ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : null;
+  const count = bytes ? bytes.length / elementSize(dtype) : 0;
+  if (!bytes || !Array.isArray(shape)) {
+    throw new CressetError('TENSOR_SHAPE', 'a tensor is made up of dtype, shape, an array, and data, a typed array');
+  }
+  return new Tensor(bytes.slice().buffer, checkedShape(shape as readonly number[], count), dtype, quantizer);
+}
+
+const unknownDtype = (dtype: string): CressetError =>
+  new CressetError('TENSOR_DTYPE', `there is no dtype '${dtype}'; there are ${[...DTYPES].join(', ')}`);
 
 const TYPED_ARRAYS: Readonly<Record<string, DType>> = {
   Float32Array: 'float32',

@@ -1,6 +1,7 @@
 import { CressetError, nested } from '@cresset/ir';
 import type { CallResult, WireTensor, WireValue } from '@cresset/runtime';
 import { copyInto } from '@cresset/tensor';
+import { mapItems, withFields } from './named-tuple.ts';
 import { fromInt64, Tensor, type DType, type TensorData } from './tensor.ts';
 
 /**
@@ -39,7 +40,7 @@ export interface EnumMember {
 
 /**
  * What a model gives. An int is a number where that is exact and a bigint beyond 2^53; lists and tuples are arrays, and a named
- * tuple's has its fields as properties too; a dict is a Map; an object of a TorchScript class is a plain object with its
+ * tuple's has its fields as properties too, except one called `length`; a dict is a Map; an object of a TorchScript class is a plain object with its
  * attributes; a device is its name.
  */
 export type Output =
@@ -123,7 +124,7 @@ export class WireArguments {
     if (ArrayBuffer.isView(value)) {
       throw new CressetError('ARGUMENT', 'a typed array is no tensor yet: make one with tensor(data, { shape })');
     }
-    if (Array.isArray(value)) return (value as readonly Input[]).map((item) => this.value(item));
+    if (Array.isArray(value)) return mapItems(value as readonly Input[], (item) => this.value(item));
     if (value instanceof Map) {
       const entries = [...(value as ReadonlyMap<Input, Input>)];
       return {
@@ -163,13 +164,8 @@ export function fromWire(value: WireValue, release: ((buffer: ArrayBuffer) => vo
   switch (part.kind) {
     case 'tensor':
       return new Tensor(part.data, part.shape, part.dtype as DType, part.quantizer, release);
-    case 'tuple': {
-      const items = part.items.map(of);
-      part.fields?.forEach((field, index) =>
-        Object.defineProperty(items, field, { value: items[index], enumerable: false }),
-      );
-      return items;
-    }
+    case 'tuple':
+      return withFields(part.items.map(of), part.fields);
     case 'dict':
       return new Map(part.entries.map(([key, item]) => [of(key), of(item)]));
     case 'complex':

@@ -372,9 +372,10 @@ export class WireReader {
 
   #tuple(value: WireValue, type: TupleType): Tuple {
     let items = itemsOf(value);
-    if (!items && type.fieldNames && isKind(value, 'dict')) {
+    const entries = entriesOf(value);
+    if (!items && type.fieldNames && entries) {
       // A plain object with the fields of a named tuple.
-      const byName = new Map(value.entries as [WireValue, WireValue][]);
+      const byName = new Map(entries);
       items = type.fieldNames.map((field) => byName.get(field) ?? null);
     }
     if (!items || items.length !== type.elements.length) throw new Mismatch(type, value);
@@ -386,9 +387,10 @@ export class WireReader {
   }
 
   #dict(value: WireValue, type: Type): Dict {
-    if (!isKind(value, 'dict')) throw new Mismatch(type, value);
+    const given = entriesOf(value);
+    if (!given) throw new Mismatch(type, value);
     const [keyType, valueType] = type.containedTypes();
-    const entries = value.entries.map(([key, item]): [DictKey, IValue] => {
+    const entries = given.map(([key, item]): [DictKey, IValue] => {
       // The keys of a plain object are always texts.
       const typedKey =
         keyType.kind === 'IntType' && typeof key === 'string' && /^-?\d{1,19}$/.test(key) ? BigInt(key) : key;
@@ -467,6 +469,16 @@ function deviceOf(name: string, type: Type, value: WireValue): DeviceValue {
 function itemsOf(value: WireValue): readonly WireValue[] | null {
   if (Array.isArray(value)) return value as readonly WireValue[];
   return isKind(value, 'tuple') ? value.items : null;
+}
+
+/** What a Map or plain object holds; one of `re` and `im` alone may have been meant as that, and not as a number. */
+function entriesOf(value: WireValue): readonly (readonly [WireValue, WireValue])[] | null {
+  if (isKind(value, 'dict')) return value.entries;
+  if (!isKind(value, 'complex')) return null;
+  return [
+    ['re', value.re],
+    ['im', value.im],
+  ];
 }
 
 function commonType(items: readonly IValue[]): Type {
