@@ -336,6 +336,16 @@ export const environments = [
     add: "`import 'cresset/engine'` beside `cresset`, or `cresset/full` for a model that needs more parts: nothing can be fetched there while a program runs; the service worker is a module: `register(…, { type: 'module' })`",
   },
   {
+    key: 'audio-worklet',
+    title: 'An AudioWorklet',
+    ownThread: 'audio thread',
+    app: 'audio-worklet',
+    page: 'module',
+    ci: true,
+    expected: { thread: 'page' },
+    add: '`cresset/full`, and the model as bytes, by `postMessage`: nothing can be fetched there. It computes with WebAssembly on the audio thread, which makes no sound meanwhile: take it for small models',
+  },
+  {
     key: 'node',
     title: 'Node',
     ownThread: 'calling thread',

@@ -36,7 +36,7 @@ const FILES = {
 };
 
 /** Modules that are there for what they do. */
-const ACTING = ['engine.ts', 'engine-full.ts'];
+const ACTING = ['engine.ts', 'engine-full.ts', 'engine/worklet-scope.ts'];
 
 /** Leaves modules that are files of their own to be imported, and takes another `engine-files.ts` for how the engine is found. */
 function publishedFiles(engineFiles, ownFiles) {

@@ -20,7 +20,9 @@ function throughChannel(task: () => void): void {
 export function onNextTurn(task: () => void): void {
   if (setImmediate) setImmediate(task);
   else if (scheduler?.postTask) void scheduler.postTask(task);
-  else throughChannel(task);
+  else if (typeof MessageChannel === 'function') throughChannel(task);
+  // A worklet has no turns of its own.
+  else void Promise.resolve().then(task);
 }
 
 export const nextTurn = (): Promise<void> => new Promise(onNextTurn);
