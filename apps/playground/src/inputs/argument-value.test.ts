@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { chosenValue, firstChoice, type Choice } from './argument-value.ts';
 import { parseParameters } from './schema.ts';
 
-const argument = (type: string) => parseParameters(`forward(${type} x) -> Tensor`)[0];
+const argument = (type: string) => parseParameters(`forward(Net self, ${type} x) -> Tensor`)[0];
 
 function choose(type: string, choice: Partial<Choice>): Input {
   const parameter = argument(type);

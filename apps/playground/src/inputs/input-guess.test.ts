@@ -14,7 +14,7 @@ function candidates(schema: string, inputs: Record<string, Partial<InputExpectat
 describe('candidateChoices', () => {
   it('fills what the program leaves open with common sizes, and those that it names', () => {
     const all = candidates(
-      'forward(Tensor x) -> Tensor',
+      'forward(Net self, Tensor x) -> Tensor',
       { x: { dtype: 'float32', shape: [null, 3, null, null] } },
       [100, 2],
     );
@@ -22,14 +22,14 @@ describe('candidateChoices', () => {
   });
 
   it('has one candidate where all is told', () => {
-    const parameters = 'forward(Tensor x, int sr, float gain=1.0) -> Tensor';
+    const parameters = 'forward(Net self, Tensor x, int sr, float gain=1.0) -> Tensor';
     const all = candidates(parameters, { x: { shape: [null, 512] }, sr: { value: 16000 }, gain: {} });
     expect(all).toHaveLength(1);
     expect(all[0]).toMatchObject([{ shape: '1, 512' }, { text: '16000' }, { isLeftOut: true }]);
   });
 
   it('keeps indices in range, and short', () => {
-    const [first, second] = candidates('forward(Tensor ids, Tensor rows) -> Tensor', {
+    const [first, second] = candidates('forward(Net self, Tensor ids, Tensor rows) -> Tensor', {
       ids: { dtype: 'int64', below: 50 },
       rows: { dtype: 'int64' },
     });
@@ -41,20 +41,22 @@ describe('candidateChoices', () => {
   });
 
   it('tries several kinds of an input of which nothing is known', () => {
-    const all = candidates('forward(Tensor x, Tensor y) -> Tensor', { x: { shape: [null, 4] }, y: {} });
+    const all = candidates('forward(Net self, Tensor x, Tensor y) -> Tensor', { x: { shape: [null, 4] }, y: {} });
     expect(new Set(all.map(([, { dtype, shape }]) => `${dtype} ${shape}`)).size).toBeGreaterThan(4);
     expect(all[0][1].shape).toBe('1, 4');
   });
 
   it('starts with what anybody would where nothing can be told', () => {
-    expect(candidates('forward(str[] texts) -> str', { texts: {} })).toMatchObject([[{ text: '["text"]' }]]);
+    expect(candidates('forward(Net self, str[] texts) -> str', { texts: {} })).toMatchObject([[{ text: '["text"]' }]]);
     expect(candidates('reset() -> None', {})).toEqual([[]]);
   });
 });
 
 describe('withFitting', () => {
-  const parameters = parseParameters('forward(int n) -> int');
-  const all = ['1', '2', '3'].map((text) => [{ ...candidates('forward(int n) -> int', { n: {} })[0][0], text }]);
+  const parameters = parseParameters('forward(Net self, int n) -> int');
+  const all = ['1', '2', '3'].map((text) => [
+    { ...candidates('forward(Net self, int n) -> int', { n: {} })[0][0], text },
+  ]);
   const { signal } = new AbortController();
 
   it('gives what the first that fits gives, and says which it was', async () => {

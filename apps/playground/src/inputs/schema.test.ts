@@ -21,7 +21,7 @@ describe('parseType', () => {
 });
 
 describe('parseParameters', () => {
-  test('leaves self out and keeps defaults', () => {
+  test('leaves the receiver out and keeps defaults', () => {
     const schema =
       'forward(__torch__.model.Net self, Tensor x, (Tensor, Tensor)? state=None, *, int[] sizes=[1, 2], str mode="a,b") -> Tensor';
     expect(parseParameters(schema).map(({ name, typeText, defaultText }) => [name, typeText, defaultText])).toEqual([
@@ -32,7 +32,14 @@ describe('parseParameters', () => {
     ]);
   });
 
+  test('knows a receiver by its place', () => {
+    const names = (schema: string): string[] => parseParameters(schema).map(({ name }) => name);
+    expect(names('forward(__torch__.model.Net s, Tensor x) -> Tensor')).toEqual(['x']);
+    expect(names('forward(__torch__.Net this, Tensor self, *, int n=1) -> Tensor')).toEqual(['self', 'n']);
+  });
+
   test('none', () => {
     expect(parseParameters('reset(__torch__.model.Net self) -> NoneType')).toEqual([]);
+    expect(parseParameters('reset(__torch__.model.Net me) -> NoneType')).toEqual([]);
   });
 });

@@ -74,12 +74,12 @@ function parseParameter(text: string): Parameter {
   };
 }
 
-/** The parameters of `forward(Tensor x, int n=2) -> Tensor`, without `self`. */
+/** What a method's schema, `forward(__torch__.Net self, Tensor x, int n=2) -> Tensor`, has behind its receiver, whatever the author called that. */
 export function parseParameters(schema: string): Parameter[] {
   const open = schema.indexOf('(');
   if (open < 0) return [];
   return splitTopLevel(schema.slice(open + 1, closing(schema, open)))
+    .slice(1)
     .filter((part) => part !== '*')
-    .map(parseParameter)
-    .filter(({ name }) => name !== 'self');
+    .map(parseParameter);
 }

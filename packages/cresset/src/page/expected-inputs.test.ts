@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { script, type InputExpectations } from '../index.ts';
+import { load, script, tensor, type InputExpectations, type Tensor } from '../index.ts';
 
 /** What `forward` of a module with this `__init__` and `forward` tells. */
 async function expectedOf(init: string, parameters: string, body: string): Promise<InputExpectations> {
@@ -72,6 +72,33 @@ describe('expectedInputs', { timeout: 60_000 }, () => {
       ['mask', 'bool', null],
       ['x', null, null],
     ]);
+  });
+
+  it('knows a receiver by its place, whatever the author called it', async () => {
+    const unit = await script<'Net'>(
+      `
+class Net(nn.Module):
+    def __init__(this):
+        super().__init__()
+        this.a = nn.Linear(7, 2)
+    def forward(s, x, n: int = 2):
+        return s.a(x) * n
+`,
+      { worker: false, device: 'cpu' },
+    );
+    const module = await unit.construct('Net');
+    const { inputs } = await module.expectedInputs();
+    expect(inputs.map(({ name, shape }) => [name, shape])).toEqual([
+      ['x', [null, 7]],
+      ['n', null],
+    ]);
+    expect(await module.schema()).toBe('forward(__torch__.Net s, Tensor x, int n=2) -> Tensor');
+    const copy = await load(await module.save(), { worker: false, device: 'cpu' });
+    expect(await copy.code('forward')).toContain('def forward(s,\n    x: Tensor,\n    n: int=2) -> Tensor:\n  a = s.a');
+    const results = await Promise.all([module, copy].map((each) => each.forward(tensor(new Float32Array(7), [1, 7]))));
+    expect((results[0] as Tensor).tolist()).toEqual((results[1] as Tensor).tolist());
+    await copy.dispose();
+    await unit.dispose();
   });
 
   it('tells what checks name', async () => {
