@@ -14,9 +14,10 @@ import type { CommandList, ComputeDevice, LaunchRecorder } from '@cresset/tensor
 import { planMemory } from '../memory/memory-plan.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import { arrangeLaunches, type ArrangedLaunches } from './launches/arranged-launches.ts';
-import { fuseLaunches } from './launches/fused-launches.ts';
+import { fuseLaunches, type RecordedMemory } from './launches/fused-launches.ts';
 import { RepeatedStep } from './recording/host-step.ts';
 import { KeptLaunches } from './launches/kept-launches.ts';
+import { lifetimesOf } from './launches/launch-table.ts';
 import type { KeptValues } from './kept-values.ts';
 import { laterReads } from './recording/later-reads.ts';
 import { SameLayout } from './recording/live-in.ts';
@@ -102,6 +103,7 @@ class StretchBuilder {
     }));
     const isTemporary = (storage: Storage): boolean =>
       recording.storages.get(storage)?.kind === 'made' && !this.#numbers.has(storage);
+    const memory: RecordedMemory = { isTemporary, isOfFaults: (storage) => recording.isOfFaults(storage) };
     const { capabilities } = this.device;
     // The host does one launch after the other, and binds nothing.
     const joinedNodes = capabilities.host ? 0 : this.limits.joinedNodes;
@@ -118,7 +120,7 @@ class StretchBuilder {
       isTemporary,
       dtypeOf,
     });
-    const fused = this.#fuse(apart, isTemporary, recorder, regions);
+    const fused = this.#fuse(apart, memory, recorder, regions);
     // A kernel may give back what it was given.
     const given = new Set(liveIns.flatMap(({ origin, storage }) => (origin.kind === 'host' ? [] : storage)));
     const handedOut: number[] = [];
@@ -131,7 +133,7 @@ class StretchBuilder {
         this.#passing.add(storage);
       }
     }
-    const arranged = arrangeLaunches(fused, { capabilities, recorder, regions, joinedNodes, isTemporary, dtypeOf });
+    const arranged = arrangeLaunches(fused, { capabilities, recorder, regions, joinedNodes, memory, dtypeOf });
     if (!arranged) return this.#giveUp();
     for (const [home, dtype] of regions.homes)
       recording.storages.set(home, { kind: 'made', dtype, layout: dtype, copy: null, writes: 0 });
@@ -224,17 +226,17 @@ class StretchBuilder {
 
   #fuse(
     launches: readonly LaunchNote[],
-    isTemporary: (storage: Storage) => boolean,
+    memory: RecordedMemory,
     recorder: LaunchRecorder,
     regions: Regions,
   ): LaunchNote[] {
     const { capabilities } = this.device;
     const { kept: values } = this.limits;
-    if (!values) return fuseLaunches(launches, isTemporary, capabilities, regions, (kernel) => kernel);
+    if (!values) return fuseLaunches(launches, memory, capabilities, regions, (kernel) => kernel);
     const kept = new KeptLaunches(values, launches, (storage) => this.#isParameter(storage), recorder);
-    const needed = kept.without(launches, isTemporary);
+    const needed = kept.without(launches, (storage) => memory.isTemporary(storage));
     regions.parameters = kept;
-    const fused = fuseLaunches(needed, isTemporary, capabilities, regions, (kernel) => kept.lighten(kernel));
+    const fused = fuseLaunches(needed, memory, capabilities, regions, (kernel) => kept.lighten(kernel));
     const storages: Storage[] = [];
     const numberOf = (storage: Storage): number => {
       const known = this.#numbers.get(storage);
@@ -300,21 +302,16 @@ class StretchBuilder {
     recorder: LaunchRecorder,
   ): { bound: BoundStorage[]; list: CommandList } {
     const { storages } = this.recording;
-    const uses = new Map<Storage, { first: number; last: number; stored: boolean }>();
-    launches.forEach(({ launch: { bindings }, storages: used }, at) =>
-      used.map(homeOf).forEach((storage, binding) => {
-        const { stored } = bindings[binding];
-        const use = uses.get(storage);
-        if (use) {
-          use.last = at;
-          use.stored ||= stored;
-        } else uses.set(storage, { first: at, last: at, stored });
-      }),
+    const uses = lifetimesOf(launches.map(({ storages: used }) => used.map(homeOf)));
+    const stored = new Set(
+      launches.flatMap(({ launch: { bindings }, storages: used }) =>
+        used.filter((_, binding) => bindings[binding].stored).map(homeOf),
+      ),
     );
     const bound: BoundStorage[] = [];
     const places = new Map<Storage, number>();
     const scratch: { storage: Storage; byteLength: number; first: number; last: number }[] = [];
-    for (const [storage, { first, last, stored }] of uses) {
+    for (const [storage, { first, last }] of uses) {
       const { kind, dtype, layout, copy } = storages.get(storage)!;
       const outlives = this.#numbers.has(storage) && kind !== 'computed';
       if (kind === 'made' && !outlives) {
@@ -326,7 +323,7 @@ class StretchBuilder {
         : this.#sources.push({ kind: 'fixed', storage: copy ?? storage }) - 1;
       if (copy) this.#copies.push(copy);
       const isPassing = this.#passing.has(number);
-      places.set(storage, bound.push({ storage: number, layout, stored, isPassing }) - 1);
+      places.set(storage, bound.push({ storage: number, layout, stored: stored.has(storage), isPassing }) - 1);
     }
     const { buffers, bufferOf } = planMemory(scratch);
     scratch.forEach(({ storage }, at) => places.set(storage, bound.length + bufferOf[at]));

@@ -1,6 +1,6 @@
-import type { Storage, Tensor } from '@cresset/tensor';
+import { Tensor, type Storage } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
-import { axis, binary, constant, reduce, unary } from '../expressions/builders.ts';
+import { axis, binary, cast, constant, reduce, select, unary } from '../expressions/builders.ts';
 import { loadsIn } from '../expressions/walk.ts';
 import type { Expr, LoadExpr } from '../expressions/expr.ts';
 import { inlineProducer } from './inline-producer.ts';
@@ -37,7 +37,7 @@ function doubled(given: Tensor, out: Tensor): LoopNest {
 describe('inlineProducer', () => {
   it('works a row out where it was read', () => {
     const [given, between, right, out] = [tensor(3, 4), tensor(3, 4), tensor(4, 5), tensor(3, 5)];
-    const merged = inlineProducer(product(between, right, out), rowMaximum(given, between))!;
+    const merged = inlineProducer(product(between, right, out), rowMaximum(given, between), between.storage)!;
     expect(merged.label).toBe('row+mm');
     expect(readBy(merged)).toEqual(new Set([given.storage, right.storage]));
   });
@@ -45,7 +45,7 @@ describe('inlineProducer', () => {
   it('finds the place of an element through other sizes', () => {
     const [given, between, right, out] = [tensor(2, 3, 4), tensor(2, 3, 4), tensor(4, 5), tensor(6, 5)];
     const rows = between.asStrided([6, 4], [4, 1]);
-    expect(readBy(inlineProducer(product(rows, right, out), rowMaximum(given, between))!)).toEqual(
+    expect(readBy(inlineProducer(product(rows, right, out), rowMaximum(given, between), between.storage)!)).toEqual(
       new Set([given.storage, right.storage]),
     );
   });
@@ -60,7 +60,7 @@ describe('inlineProducer', () => {
     const tensors = Array.from({ length: 30 }, () => tensor(3, 4));
     let merged: Kernel = squared(tensors[0], tensors[1]);
     for (let at = 1; at < 29; at++) {
-      merged = inlineProducer(squared(tensors[at], tensors[at + 1]), merged as LoopNest)!;
+      merged = inlineProducer(squared(tensors[at], tensors[at + 1]), merged as LoopNest, tensors[at].storage)!;
     }
     expect(readBy(merged)).toEqual(new Set([tensors[0].storage]));
     expect(nodesOf(merged)).toBeLessThan(100);
@@ -72,11 +72,12 @@ describe('inlineProducer', () => {
     const [store] = reader.stores;
     const load = new TensorView(between).at(axes(3, 4)) as LoadExpr;
     const backwards = { ...load, offset: unary('neg', reader.axes[0]) };
-    expect(inlineProducer({ ...reader, stores: [{ ...store, value: backwards }] }, doubled(given, between))).toBeNull();
+    const back: Kernel = { ...reader, stores: [{ ...store, value: backwards }] };
+    expect(inlineProducer(back, doubled(given, between), between.storage)).toBeNull();
     const spread = between.asStrided([3, 2], [4, 2]);
-    expect(inlineProducer(reader, doubled(given.asStrided([3, 2], [4, 1]), spread))).toBeNull();
-    expect(inlineProducer(reader, doubled(between, between))).toBeNull();
-    expect(inlineProducer(doubled(given, out), doubled(given, between))).toBeNull();
+    expect(inlineProducer(reader, doubled(given.asStrided([3, 2], [4, 1]), spread), between.storage)).toBeNull();
+    expect(inlineProducer(reader, doubled(between, between), between.storage)).toBeNull();
+    expect(inlineProducer(doubled(given, out), doubled(given, between), between.storage)).toBeNull();
   });
 
   it('takes a note along only where every element is come by', () => {
@@ -88,10 +89,46 @@ describe('inlineProducer', () => {
       ...producer,
       stores: [...producer.stores, { operand, offset: constant('i32', 0), value: constant('float', 1), guard }],
     };
-    expect(inlineProducer(doubled(between, out), noting)!.stores).toHaveLength(2);
+    const { storage } = between;
+    expect(inlineProducer(doubled(between, out), noting, storage)!.stores).toHaveLength(2);
     const half = between.asStrided([3, 2], [4, 1]);
-    expect(inlineProducer(doubled(half, out.asStrided([3, 2], [2, 1])), noting)).toBeNull();
-    expect(inlineProducer(product(between, tensor(4, 5), tensor(3, 5)), noting)).toBeNull();
+    expect(inlineProducer(doubled(half, out.asStrided([3, 2], [2, 1])), noting, storage)).toBeNull();
+    expect(inlineProducer(product(between, tensor(4, 5), tensor(3, 5)), noting, storage)).toBeNull();
+  });
+
+  it('works out what it is asked for, and not what else the producer makes', () => {
+    const [given, between, mask, out] = [tensor(3, 4), tensor(3, 4), Tensor.empty([3, 4], 'bool'), tensor(3, 4)];
+    const producer = doubled(given, between);
+    const { operand } = new TensorView(mask);
+    const value = binary('gt', producer.stores[0].value, constant('float', 0));
+    const marking: LoopNest = {
+      ...producer,
+      stores: [...producer.stores, { operand, offset: producer.stores[0].offset, value }],
+    };
+    expect(readBy(inlineProducer(doubled(between, out), marking, between.storage)!)).toEqual(new Set([given.storage]));
+    // What is true is stored as it is computed, but whoever needs it may have `between` stored as well.
+    expect(inlineProducer(doubled(between, out), marking, mask.storage)).toBeNull();
+    const reader = doubled(between, out);
+    const [store] = reader.stores;
+    const chosen = select(new TensorView(mask).at(reader.axes), constant('float', 0), store.value);
+    const masking: LoopNest = { ...reader, stores: [{ ...store, value: chosen }] };
+    expect(inlineProducer(masking, marking, between.storage)).toBeNull();
+  });
+
+  it('takes nothing along that the producer stores over what it reads', () => {
+    const [given, between, out] = [tensor(3, 4), tensor(3, 4), tensor(3, 4)];
+    const producer = doubled(given, between);
+    const counts = Tensor.empty([3, 4], 'int32');
+    const view = new TensorView(counts);
+    const offset = view.offsetAt(producer.axes);
+    const counting: LoopNest = {
+      ...producer,
+      stores: [
+        { ...producer.stores[0], value: cast('float', view.at(producer.axes)) },
+        { operand: view.operand, offset, value: binary('add', view.at(producer.axes), constant('i32', 1)) },
+      ],
+    };
+    expect(inlineProducer(doubled(between, out), counting, between.storage)).toBeNull();
   });
 });
 

@@ -1,9 +1,10 @@
-import type { ScalarType } from '@cresset/tensor';
+import type { ScalarType, Storage } from '@cresset/tensor';
 import { binary, cast, param } from '../expressions/builders.ts';
 import { AxisSplitting } from '../kernels/axis-splitting.ts';
 import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
 import { extentOf } from '../expressions/index-value.ts';
 import {
+  expressionsIn,
   expressionsOf,
   mapStore,
   type Contraction,
@@ -24,18 +25,18 @@ export interface Dimension {
 }
 
 /**
- * A kernel that works out what it read from a tensor that `producer` fills, instead of reading it: the two as one. Null where the producer
+ * A kernel that works out what it read from `storage`, which `producer` fills, instead of reading it: the two as one. Null where the producer
  * fills it with more than one value, in another order than C's, or where elements are read at places that no one can tell beforehand.
  *
- * What else the producer stores (a note of a bad index) is stored by the one kernel too, if that comes by each of the elements.
+ * What else the producer stores (a note of a bad index) is stored by the one kernel too, if that comes by each of the elements and reads nothing of it.
  */
-export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNest): Kernel | null {
-  const producer = withoutDivisions(whole);
+export function inlineProducer(reader: Kernel, { label: name, ...plain }: LoopNest, storage: Storage): Kernel | null {
+  const producer = withoutDivisions(plain);
   const consumer = reader.kind === 'contraction' ? withBatchInDimensions(reader) : reader;
   const written = producer.stores.filter(({ operand: { dtype }, guard }) => isComputed(dtype) && !guard);
   const [store] = written;
-  if (written.length !== 1 || store.combine || consumer.stores.some(({ combine }) => combine)) return null;
-  const { storage } = store.operand.tensor;
+  if (written.length !== 1 || store.operand.tensor.storage !== storage || store.combine) return null;
+  if (consumer.stores.some(({ combine }) => combine)) return null;
   const forms = new LinearForms();
   const dimensions = dimensionsOf(producer, forms.of(store.offset));
   if (!dimensions) return null;
@@ -71,13 +72,17 @@ export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNe
       ? { ...consumer, label, left: rewrite(consumer.left), right: rewrite(consumer.right), stores }
       : { ...consumer, label, stores };
   if (!isKnown || places.size === 0) return null;
-  if (!keepsPrecision(store.operand.dtype, merged, reader, { label: name, ...whole })) return null;
+  if (!keepsPrecision(store.operand.dtype, merged, reader, { label: name, ...plain })) return null;
   const others = producer.stores.filter((each) => each !== store);
   if (others.length === 0) return merged;
   const complete = [...places].find(([{ offset }]) => reachesAll(forms.of(offset), dimensions, consumer))?.[1];
   if (merged.kind !== 'nest' || !complete) return null;
   const moved = others.map((each): Store => mapStore(each, (expr) => substitute(expr, complete)));
-  return { ...merged, stores: [...merged.stores, ...moved] };
+  const whole = { ...merged, stores: [...merged.stores, ...moved] };
+  // A point that reads what others store could come before them, or after.
+  const stored = new Set(others.map(({ operand }) => operand.tensor.storage));
+  const isStored = (expr: Expr): boolean => expr.kind === 'load' && stored.has(expr.operand.tensor.storage);
+  return hasExpr(expressionsIn(whole), isStored) ? null : whole;
 }
 
 /** Whether elements are what kernels compute, so that not to store them rounds nothing less. */

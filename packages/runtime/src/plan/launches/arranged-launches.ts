@@ -1,5 +1,6 @@
 import type { ScalarType, Storage } from '@cresset/tensor';
 import type { DeviceCapabilities, LaunchRecorder } from '@cresset/tensorexpr';
+import type { RecordedMemory } from './fused-launches.ts';
 import { storeInPlaces } from './in-place-launches.ts';
 import { joinLaunches, turnsOf } from './joined-launches.ts';
 import type { LaunchNote } from '../recording/recording-notes.ts';
@@ -20,8 +21,7 @@ export interface Arrangement {
   readonly regions: Regions;
   /** How much is done in one launch at most; 0 where none are put together. */
   readonly joinedNodes: number;
-  /** Whether nobody reads a storage after the last launch. */
-  isTemporary(storage: Storage): boolean;
+  readonly memory: RecordedMemory;
   /** What the elements of a storage are on the device. */
   dtypeOf(storage: Storage): ScalarType;
 }
@@ -31,9 +31,9 @@ export interface Arrangement {
  * buffer. Null where launches cannot be made with such buffers after all.
  */
 export function arrangeLaunches(notes: readonly LaunchNote[], arrangement: Arrangement): ArrangedLaunches | null {
-  const { capabilities, recorder, regions, joinedNodes, isTemporary, dtypeOf } = arrangement;
-  const chained = joinedNodes > 0 ? shortenChains(notes, isTemporary, capabilities, regions) : notes;
-  const ownsMemory = (storage: Storage): boolean => isTemporary(storage) && !regions.has(storage);
+  const { capabilities, recorder, regions, joinedNodes, memory, dtypeOf } = arrangement;
+  const chained = joinedNodes > 0 ? shortenChains(notes, memory, capabilities, regions) : notes;
+  const ownsMemory = (storage: Storage): boolean => memory.isTemporary(storage) && !regions.has(storage);
   const { homes, launches } = storeInPlaces(chained, ownsMemory, dtypeOf, regions);
   const homeOf = (storage: Storage): Storage => (homes.has(storage) ? homeOf(homes.get(storage)!) : storage);
   for (const shared of homes) regions.leaveAlone(shared);

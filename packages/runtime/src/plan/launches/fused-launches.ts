@@ -2,6 +2,7 @@ import type { Storage } from '@cresset/tensor';
 import {
   appendConsumer,
   asNest,
+  expressionsOf,
   loadsIn,
   extentOf,
   inlineProducer,
@@ -22,23 +23,31 @@ import {
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
 import { noteOf, type LaunchNote } from '../recording/recording-notes.ts';
+import { LaunchTable, loadsOf, type StorageUses } from './launch-table.ts';
 
 /**
  * Makes fewer launches of those that were recorded: what only one other kernel reads is worked out by that one (a row's statistics before a
  * product, what masks and scales, copies). Two kernels become one where that takes less than a launch does; how much work that is
  * depends on the device.
  *
- * @param isTemporary whether nobody reads a storage after the last launch
  * @param lighten gives a kernel without what it need not work out each time
  */
 export function fuseLaunches(
   launches: readonly LaunchNote[],
-  isTemporary: (storage: Storage) => boolean,
+  memory: RecordedMemory,
   capabilities: DeviceCapabilities,
   recorder: Preparation,
   lighten: (kernel: Kernel) => Kernel,
 ): LaunchNote[] {
-  return new LaunchFuser(launches, isTemporary, capabilities, recorder, lighten).run();
+  return new LaunchFuser(launches, memory, capabilities, recorder, lighten).run();
+}
+
+/** What is known of the storages of a recording. */
+export interface RecordedMemory {
+  /** Whether nobody reads a storage after the last launch. */
+  isTemporary(storage: Storage): boolean;
+  /** Whether it holds nothing but notes of faults. */
+  isOfFaults(storage: Storage): boolean;
 }
 
 /** What makes kernels ready. */
@@ -81,62 +90,47 @@ function paysInAll(before: readonly Kernel[], after: readonly Kernel[], capabili
 
 /** A kernel of more nodes takes long to compile: chains are cut here. */
 const maxNodes = 400;
-/** What more kernels read is made once. */
-const maxReaders = 3;
 /** From a product with probabilities back to that with scores there are no more launches than this. */
 const maxAttention = 6;
 /** So far behind a launch is looked for one like it. */
 const maxDistance = 256;
 
 class LaunchFuser {
-  readonly #notes: (LaunchNote | null)[];
-  readonly #readers = new Map<Storage, Set<number>>();
-  readonly #writers = new Map<Storage, Set<number>>();
+  readonly #table: LaunchTable;
 
   constructor(
     launches: readonly LaunchNote[],
-    private readonly isTemporary: (storage: Storage) => boolean,
+    private readonly memory: RecordedMemory,
     private readonly capabilities: DeviceCapabilities,
     private readonly recorder: Preparation,
     private readonly lighten: (kernel: Kernel) => Kernel,
   ) {
-    this.#notes = [...launches];
-    this.#notes.forEach((note, at) => this.#register(note!, at));
+    this.#table = new LaunchTable(launches, (storage) => memory.isOfFaults(storage));
   }
 
   run(): LaunchNote[] {
-    for (let at = 0; at < this.#notes.length; at++) this.#joinSiblings(at);
-    for (let at = 0; at < this.#notes.length; at++) this.#joinAttention(at);
+    const table = this.#table;
+    for (let at = 0; at < table.length; at++) this.#joinSiblings(at);
+    for (let at = 0; at < table.length; at++) this.#joinAttention(at);
     // From the first on: what took in its producer may be taken in itself.
-    for (let at = 0; at < this.#notes.length; at++) this.#inlineInReader(at);
-    for (let at = 0; at < this.#notes.length; at++) this.#workOutInReaders(at);
-    for (let at = 0; at < this.#notes.length; at++) this.#appendToProducer(at);
-    for (let at = 0; at < this.#notes.length; at++) this.#joinAlike(at);
-    return this.#notes.filter((note) => note !== null);
-  }
-
-  #register({ launch, storages }: LaunchNote, at: number): void {
-    const note = (map: Map<Storage, Set<number>>, storage: Storage): void => {
-      const known = map.get(storage);
-      if (known) known.add(at);
-      else map.set(storage, new Set([at]));
-    };
-    storages.forEach((storage, binding) => {
-      // What is stored may be read too: both count.
-      if (launch.bindings[binding].stored) note(this.#writers, storage);
-      else note(this.#readers, storage);
-    });
+    for (let at = 0; at < table.length; at++) this.#inlineInReader(at);
+    for (let at = 0; at < table.length; at++) this.#workOutInReader(at);
+    for (let at = 0; at < table.length; at++) this.#appendToProducer(at);
+    for (let at = 0; at < table.length; at++) this.#joinAlike(at);
+    return table.notes;
   }
 
   /** Products with the same left side, which depend on nothing that comes between them. */
   #joinSiblings(at: number): void {
-    const note = this.#notes[at];
-    const first = note?.launch.kernel;
-    if (!note || first?.kind !== 'contraction') return;
+    const table = this.#table;
+    const first = table.kernelAt(at);
+    if (first?.kind !== 'contraction') return;
     const parts: Contraction[] = [first];
-    const siblings = this.#readersAfter(note, at).filter((other) => {
-      const { kernel } = this.#notes[other]!.launch;
-      if (kernel?.kind !== 'contraction' || !this.#mayPrecede(other, at)) return false;
+    const siblings = this.#readersAfter(at).filter((other) => {
+      const kernel = table.kernelAt(other);
+      const uses = table.usesAt(other);
+      if (kernel?.kind !== 'contraction' || !table.mayMove(uses, other, at)) return false;
+      if (table.clashes(uses, table.usesAt(at)).length > 0) return false;
       const fits = joinContractions([first, kernel]) !== null;
       if (fits) parts.push(kernel);
       return fits;
@@ -148,10 +142,19 @@ class LaunchFuser {
     }
   }
 
+  /** Launches further on that read what this one does. */
+  #readersAfter(at: number): number[] {
+    const found = new Set<number>();
+    for (const [storage, { stores }] of this.#table.usesAt(at)) {
+      if (stores) continue;
+      for (const reader of this.#table.loadersOf(storage)) if (reader > at) found.add(reader);
+    }
+    return [...found].sort((a, b) => a - b);
+  }
+
   /** A product with the softmax of another one: as one kernel they need no scores. */
   #joinAttention(at: number): void {
-    const note = this.#notes[at];
-    const kernel = note?.launch.kernel;
+    const kernel = this.#table.kernelAt(at);
     if (kernel?.kind !== 'contraction') return;
     const [rows, columns, positions] = [kernel.m, kernel.n, kernel.k].map(extentOf);
     if (!keepsRunningSoftmax({ rows, columns, positions }, this.capabilities)) return;
@@ -175,109 +178,106 @@ class LaunchFuser {
   /** The launch that makes scores, or powers of them, for those that were taken, and the kernel with it. */
   #scoresBefore(whole: Kernel, taken: readonly number[]): { from: number; merged: Kernel } | null {
     for (const storage of scoresIn(whole)) {
-      const [from, ...others] = this.#writers.get(storage) ?? [];
-      const readers = [...(this.#readers.get(storage) ?? [])];
-      if (from === undefined || others.length > 0 || !this.isTemporary(storage)) continue;
-      if (!readers.every((reader) => taken.includes(reader)) || from >= Math.min(...taken)) continue;
-      const note = this.#notes[from]!;
-      const { kernel } = note.launch;
+      const from = this.#onlyStorer(storage);
+      if (from === null || from >= Math.min(...taken)) continue;
+      if (!this.#table.loadersOf(storage).every((reader) => taken.includes(reader))) continue;
+      const kernel = this.#table.kernelAt(from);
       const producer = kernel?.kind === 'contraction' ? asNest(kernel) : kernel;
-      const mayMove = producer?.kind === 'nest' && this.#mayMove(note, from, taken[0], taken);
-      const merged = mayMove ? inlineProducer(whole, producer) : null;
+      if (producer?.kind !== 'nest' || !this.#mayGoWith(this.#withoutStore(from, storage), from, taken)) continue;
+      const merged = inlineProducer(whole, producer, storage);
       if (merged && nodesOf(merged) <= maxNodes && greatestIn(merged).length > 0) return { from, merged };
     }
     return null;
   }
 
-  #readersAfter({ launch, storages }: LaunchNote, at: number): number[] {
-    const found = new Set<number>();
-    storages.forEach((storage, binding) => {
-      if (launch.bindings[binding].stored) return;
-      for (const reader of this.#readers.get(storage)!) if (reader > at) found.add(reader);
-    });
-    return [...found].sort((a, b) => a - b);
+  /** The one launch that stores to a storage which is not needed in the end; null where there are others, or it is. */
+  #onlyStorer(storage: Storage): number | null {
+    const storers = this.#table.storersOf(storage);
+    return storers.length === 1 && this.memory.isTemporary(storage) ? storers[0] : null;
   }
 
-  /** Whether a launch may be as early as another: nothing from there on has to be done before it. */
-  #mayPrecede(late: number, early: number): boolean {
-    const { launch, storages } = this.#notes[late]!;
-    const isBetween = (users: ReadonlySet<number> | undefined): boolean =>
-      [...(users ?? [])].some((at) => at >= early && at < late);
-    return storages.every((storage, binding) => {
-      if (isBetween(this.#writers.get(storage))) return false;
-      return !launch.bindings[binding].stored || !isBetween(this.#readers.get(storage));
-    });
+  /** What a launch uses that does not store to a storage any more. */
+  #withoutStore(at: number, storage: Storage): StorageUses {
+    const uses = new Map(this.#table.usesAt(at));
+    uses.delete(storage);
+    return uses;
+  }
+
+  /**
+   * Whether what uses storages like this may be done by launches further on: at the place of the first of these, which the others go to as well.
+   */
+  #mayGoWith(uses: StorageUses, from: number, [to, ...along]: readonly number[]): boolean {
+    const table = this.#table;
+    if (!table.mayMove(uses, from, to, along)) return false;
+    return [to, ...along].every((other) => table.clashes(uses, table.usesAt(other)).length === 0);
   }
 
   #inlineInReader(at: number): void {
-    const producer = this.#notes[at];
-    const kernel = producer?.launch.kernel;
-    if (!producer || kernel?.kind !== 'nest') return;
-    const written = producer.storages.filter((storage, binding) => {
-      return producer.launch.bindings[binding].stored && this.isTemporary(storage);
-    });
-    if (written.length !== 1) return;
-    const reader = this.#onlyReader(written[0], at);
-    const consumer = reader === null ? null : this.#notes[reader]!.launch.kernel;
-    if (reader === null || !consumer || !this.#mayMove(producer, at, reader)) return;
-    const merged = this.#merge(consumer, kernel);
+    const table = this.#table;
+    const kernel = table.kernelAt(at);
+    if (kernel?.kind !== 'nest') return;
+    const made = [...table.usesAt(at)].flatMap(([storage, { stores }]) =>
+      stores && this.memory.isTemporary(storage) ? storage : [],
+    );
+    const [storage] = made;
+    if (made.length !== 1 || this.#onlyStorer(storage) !== at) return;
+    const [reader, ...others] = table.loadersOf(storage);
+    const consumer = others.length === 0 && reader > at ? table.kernelAt(reader) : null;
+    if (!consumer || !this.#mayGoWith(this.#withoutStore(at, storage), at, [reader])) return;
+    const merged = this.#merge(consumer, kernel, storage);
     const launch = merged && this.recorder.prepare(merged);
     if (launch) this.#replace([at, reader], reader, launch);
   }
 
-  /** What several kernels read, or is one of several things that a kernel makes, is worked out by each that reads it. */
-  #workOutInReaders(at: number): void {
-    const producer = this.#notes[at];
-    const kernel = producer?.launch.kernel;
-    if (!producer || kernel?.kind !== 'nest') return;
+  /** Of several things that a kernel makes, what only one other kernel reads is worked out by that one. */
+  #workOutInReader(at: number): void {
+    const table = this.#table;
+    const kernel = table.kernelAt(at);
+    if (kernel?.kind !== 'nest') return;
     for (const store of kernel.stores) {
       const { storage } = store.operand.tensor;
-      const readers = [...(this.#readers.get(storage) ?? [])];
-      if (!this.isTemporary(storage) || this.#writers.get(storage)?.size !== 1) continue;
-      if (readers.length === 0 || readers.length > maxReaders || readers.some((reader) => reader < at)) continue;
-      const alone = { ...kernel, stores: [store] };
-      const launches = readers.map((reader) => this.#inlined(producer, alone, at, reader));
-      if (!launches.every((launch) => launch !== null)) continue;
+      const [reader, ...readers] = table.loadersOf(storage);
+      if (this.#onlyStorer(storage) !== at || readers.length > 0 || !(reader > at)) continue;
+      const consumer = table.kernelAt(reader);
+      // What stays where it was may store over what is read later then.
       const others = kernel.stores.filter((each) => each !== store);
+      const uses = loadsOf(expressionsOf(store));
+      if (!consumer || others.some(({ operand }) => uses.has(operand.tensor.storage))) continue;
+      if (!this.#mayGoWith(uses, at, [reader])) continue;
+      const merged = this.#merge(consumer, { ...kernel, stores: [store] }, storage);
+      const launch = merged && this.recorder.prepare(merged);
+      if (!launch) continue;
       const rest = others.length > 0 ? this.recorder.prepare({ ...kernel, stores: others }) : null;
       if (others.length > 0 && !rest) continue;
-      const before = [kernel, ...readers.map((reader) => this.#notes[reader]!.launch.kernel!)];
-      const after = [...launches, rest].flatMap((launch) => launch?.kernel ?? []);
-      if (!paysInAll(before, after, this.capabilities)) continue;
-      for (const [index, reader] of readers.entries()) this.#replace([reader], reader, launches[index]!);
-      if (!rest) return this.#remove(at);
+      const after = [launch, rest].flatMap((each) => each?.kernel ?? []);
+      if (!paysInAll([kernel, consumer], after, this.capabilities)) continue;
+      this.#replace([reader], reader, launch);
+      if (!rest) return table.remove(at);
       this.#replace([at], at, rest);
-      return this.#workOutInReaders(at);
+      return this.#workOutInReader(at);
     }
   }
 
-  /** The launch of a reader that works out what it read; null where that is not possible, or does not pay. */
-  #inlined(note: LaunchNote, producer: LoopNest, at: number, reader: number): PreparedLaunch | null {
-    const consumer = this.#notes[reader]!.launch.kernel;
-    if (!consumer || !this.#mayMove(note, at, reader)) return null;
-    const merged = this.#merge(consumer, producer);
-    return merged && this.recorder.prepare(merged);
-  }
-
-  /** Two kernels as one that works out what the second reads; null where that is not possible, or does not pay. */
-  #merge(consumer: Kernel, producer: LoopNest): Kernel | null {
-    const merged = inlineProducer(consumer, producer);
+  /** Two kernels as one that works out what the second reads of a storage; null where that is not possible, or does not pay. */
+  #merge(consumer: Kernel, producer: LoopNest, storage: Storage): Kernel | null {
+    const merged = inlineProducer(consumer, producer, storage);
     const light = merged && this.lighten(merged);
     return light && pays(light, consumer, producer, this.capabilities) ? light : null;
   }
 
   /** Kernels of equally long loops that have nothing to do with each other are one. */
   #joinAlike(at: number): void {
-    const note = this.#notes[at];
-    const kernel = note?.launch.kernel;
-    if (!note || kernel?.kind !== 'nest') return;
-    for (let other = at + 1; other < Math.min(this.#notes.length, at + maxDistance); other++) {
-      const later = this.#notes[other];
-      if (later?.launch.kernel?.kind !== 'nest' || !areApart(note, later)) continue;
-      const place = this.#mayBeAt(note, at, other) ? other : this.#mayBeAt(later, other, at) ? at : -1;
-      const joined = place < 0 ? null : joinNests(kernel, later.launch.kernel);
+    const table = this.#table;
+    const kernel = table.kernelAt(at);
+    if (kernel?.kind !== 'nest') return;
+    const uses = table.usesAt(at);
+    for (let other = at + 1; other < Math.min(table.length, at + maxDistance); other++) {
+      const later = table.kernelAt(other);
+      if (later?.kind !== 'nest' || table.clashes(uses, table.usesAt(other)).length > 0) continue;
+      const place = table.mayMove(uses, at, other) ? other : table.mayMove(table.usesAt(other), other, at) ? at : -1;
+      const joined = place < 0 ? null : joinNests(kernel, later);
       if (!joined || nodesOf(joined) > maxNodes) continue;
-      const [one, first, second] = [joined, kernel, later.launch.kernel].map((each) => workOf(each));
+      const [one, first, second] = [joined, kernel, later].map((each) => workOf(each));
       if (one.longest > Math.max(first.longest, second.longest) + allowanceOf(this.capabilities).longest) continue;
       const launch = this.recorder.prepare(this.lighten(joined));
       if (!launch) continue;
@@ -286,43 +286,25 @@ class LaunchFuser {
     }
   }
 
-  #onlyReader(storage: Storage, writer: number): number | null {
-    const readers = this.#readers.get(storage);
-    if (this.#writers.get(storage)!.size !== 1 || readers?.size !== 1) return null;
-    const [reader] = readers;
-    return reader > writer ? reader : null;
-  }
-
-  /**
-   * Whether a launch may be as late as another: nothing it reads changes until then, and the other does not change it either.
-   *
-   * @param taken launches that come with it
-   */
-  #mayMove({ launch, storages }: LaunchNote, from: number, to: number, taken: readonly number[] = []): boolean {
-    return storages.every((storage, binding) => {
-      // Where faults are noted, what comes first counts wherever it comes from.
-      const others = launch.bindings[binding].stored ? this.#readers : this.#writers;
-      for (const at of others.get(storage) ?? []) if (at > from && at < to && !taken.includes(at)) return false;
-      return launch.bindings[binding].stored || !this.#writers.get(storage)?.has(to);
-    });
-  }
-
   /** What goes over the elements of one other kernel's result is done by that one, as it makes them. */
   #appendToProducer(at: number): void {
-    const reader = this.#notes[at];
-    const consumer = reader?.launch.kernel;
-    if (!reader || consumer?.kind !== 'nest') return;
-    for (const [binding, storage] of reader.storages.entries()) {
-      const writers = this.#writers.get(storage);
-      if (reader.launch.bindings[binding].stored || writers?.size !== 1) continue;
-      const [from] = writers;
-      const producer = this.#notes[from]!;
-      const { kernel } = producer.launch;
-      if (from >= at || !kernel) continue;
+    const table = this.#table;
+    const consumer = table.kernelAt(at);
+    if (consumer?.kind !== 'nest') return;
+    const uses = table.usesAt(at);
+    for (const [storage, { stores }] of uses) {
+      const [from, ...others] = table.storersOf(storage);
+      if (stores || others.length > 0 || from === undefined || from >= at) continue;
+      const kernel = table.kernelAt(from);
+      if (!kernel) continue;
       const isReadLater = (each: Storage): boolean =>
-        !this.isTemporary(each) || (this.#readers.get(each)?.size ?? 0) > 1;
+        !this.memory.isTemporary(each) || table.loadersOf(each).some((reader) => reader !== at && reader !== from);
       const place =
-        !isReadLater(storage) && this.#mayBeAt(producer, from, at) ? at : this.#mayBeAt(reader, at, from) ? from : -1;
+        !isReadLater(storage) && table.mayMove(table.usesAt(from), from, at)
+          ? at
+          : table.mayMove(uses, at, from)
+            ? from
+            : -1;
       const merged = place < 0 ? null : appendConsumer(kernel, consumer, storage, isReadLater);
       const launch = merged && nodesOf(merged) <= maxNodes ? this.recorder.prepare(this.lighten(merged)) : null;
       if (!launch) continue;
@@ -332,31 +314,9 @@ class LaunchFuser {
     }
   }
 
-  /** Whether a launch may be at the place of another one, but for what these two do to each other: no launch between them minds. */
-  #mayBeAt({ launch, storages }: LaunchNote, from: number, to: number): boolean {
-    const [first, last] = from < to ? [from, to] : [to, from];
-    const isBetween = (users: ReadonlySet<number> | undefined): boolean =>
-      [...(users ?? [])].some((at) => at > first && at < last);
-    return storages.every((storage, binding) => {
-      if (isBetween(this.#writers.get(storage))) return false;
-      return !launch.bindings[binding].stored || !isBetween(this.#readers.get(storage));
-    });
-  }
-
   /** Puts one launch in the place of several, where one of them was. */
   #replace(replaced: readonly number[], at: number, launch: PreparedLaunch): void {
-    for (const each of replaced) this.#remove(each);
-    const note = noteOf(launch);
-    this.#notes[at] = note;
-    this.#register(note, at);
-  }
-
-  #remove(at: number): void {
-    for (const storage of this.#notes[at]!.storages) {
-      this.#readers.get(storage)?.delete(at);
-      this.#writers.get(storage)?.delete(at);
-    }
-    this.#notes[at] = null;
+    this.#table.replace(replaced, at, noteOf(launch));
   }
 }
 
@@ -371,12 +331,3 @@ const sidesOf = (kernel: Kernel): Expr[] => (kernel.kind === 'contraction' ? [ke
 
 /** The greatest scores of rows, where a side of a product is worked out by them. */
 const greatestIn = (kernel: Kernel): Expr[] => reductionsIn(sidesOf(kernel)).filter(({ fn }) => fn === 'max');
-
-/** Whether neither of two launches stores what the other uses. */
-function areApart(a: LaunchNote, b: LaunchNote): boolean {
-  const own = new Map(a.storages.map((storage, binding) => [storage, a.launch.bindings[binding].stored]));
-  return b.storages.every((storage, binding) => {
-    const isStored = own.get(storage);
-    return isStored === undefined || !(isStored || b.launch.bindings[binding].stored);
-  });
-}

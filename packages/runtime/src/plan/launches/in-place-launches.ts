@@ -1,6 +1,7 @@
 import { elementSize, type ScalarType, type Storage } from '@cresset/tensor';
 import { storeInPlace, type Kernel } from '@cresset/tensorexpr';
 import type { Preparation } from './fused-launches.ts';
+import { lifetimesOf, type LifetimeOf } from './launch-table.ts';
 import { kernelOf, noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 
 /** Where the memory of a recording's values is, when some are stored over others. */
@@ -28,7 +29,7 @@ export function storeInPlaces(
 ): InPlaceLaunches {
   const launches = [...notes];
   const homes = new Map<Storage, Storage>();
-  const uses = usesOf(launches, isTemporary);
+  const uses = lifetimesOf(launches.map(({ storages }) => storages.filter(isTemporary)));
   const taken = Array.from(launches, () => 0);
   for (const [{ byteLength }, { first, last }] of uses) for (let at = first; at <= last; at++) taken[at] += byteLength;
   const before = Math.max(0, ...taken);
@@ -57,28 +58,10 @@ interface Change {
   readonly input: Storage;
 }
 
-interface Use {
-  readonly first: number;
-  last: number;
-}
-
-/** From which launch to which temporary storages are used. */
-function usesOf(launches: readonly LaunchNote[], isTemporary: (storage: Storage) => boolean): Map<Storage, Use> {
-  const uses = new Map<Storage, Use>();
-  launches.forEach(({ storages }, at) => {
-    for (const storage of storages) {
-      const use = uses.get(storage);
-      if (use) use.last = at;
-      else if (isTemporary(storage)) uses.set(storage, { first: at, last: at });
-    }
-  });
-  return uses;
-}
-
 function changeOf(
   note: LaunchNote,
   at: number,
-  uses: ReadonlyMap<Storage, Use>,
+  uses: ReadonlyMap<Storage, LifetimeOf>,
   dtypeOf: (storage: Storage) => ScalarType,
 ): Change | null {
   const kernel = kernelOf(note);

@@ -1,41 +1,13 @@
-import { Tensor, type Storage } from '@cresset/tensor';
-import {
-  axis,
-  binary,
-  normalise,
-  param,
-  reduce,
-  signatureOf,
-  TensorView,
-  unary,
-  type Kernel,
-  type LaunchRecorder,
-  type LoopNest,
-  type PreparedLaunch,
-} from '@cresset/tensorexpr';
+import type { Storage, Tensor } from '@cresset/tensor';
+import { axis, binary, param, reduce, TensorView, unary, type LoopNest } from '@cresset/tensorexpr';
 import { plainGpu } from '../../../../../test-setup/plain-gpu.ts';
 import { expect, test } from 'vitest';
+import { made, note, readBy, recorderOf, storedBy } from './launches-fixture.ts';
 import { joinLaunches, turnsOf, type JoinLimits } from './joined-launches.ts';
 import type { LaunchNote } from '../recording/recording-notes.ts';
 import { shortenChains } from './shortened-chains.ts';
 
-const prepared = (kernels: readonly Kernel[]): PreparedLaunch => {
-  const { bindings, params } = signatureOf(...kernels.map(normalise));
-  return { bindings, params, kernel: kernels.length === 1 ? kernels[0] : null };
-};
-
-/** Joins whatever it is given. */
-const recorder = {
-  prepare: (kernel: Kernel) => prepared([kernel]),
-  together: (launches: readonly PreparedLaunch[]) => prepared(launches.map(({ kernel }) => kernel!)),
-} as unknown as LaunchRecorder;
-
-const note = (kernel: Kernel): LaunchNote => {
-  const launch = prepared([kernel]);
-  return { launch, storages: launch.bindings.map(({ operand }) => operand.tensor.storage) };
-};
-
-const made = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
+const recorder = recorderOf();
 
 /** `out[i, j] = exp(x[i, j]) / Σ exp(x[i, :])` */
 function normalised(x: Tensor, out: Tensor): LoopNest {
@@ -65,9 +37,9 @@ const joinedLaunches = (
   of: JoinLimits,
 ): LaunchNote[] => turnsOf(notes, homeOf, of).flatMap((turn) => joinLaunches(turn, recorder));
 /** How many things each launch stores. */
-const storesOf = (notes: readonly LaunchNote[]): number[] =>
-  notes.map(({ launch }) => launch.bindings.filter(({ stored }) => stored).length);
+const storesOf = (notes: readonly LaunchNote[]): number[] => notes.map((each) => storedBy(each).length);
 const own = (storage: Storage): Storage => storage;
+const isOfFaults = (): boolean => false;
 
 test('what nothing waits for is done along with the launches of the longest chain', () => {
   const [x, a, b, c, d] = [made(4, 8), made(4, 8), made(4, 8), made(4, 8), made(4)];
@@ -100,20 +72,17 @@ test('a launch of the longest chain works out what others need too', () => {
   const [x, a, b, c] = [made(4, 8), made(4, 8), made(4, 8), made(4)];
   const notes = [normalised(x, a), normalised(a, b), sum(a, c)].map(note);
   const isTemporary = (storage: Storage): boolean => storage === a.storage;
-  const shortened = shortenChains(notes, isTemporary, plainGpu, recorder);
+  const shortened = shortenChains(notes, { isTemporary, isOfFaults }, plainGpu, recorder);
   // Nobody reads the first any more.
-  const read = (at: number): Storage[] => {
-    const { launch, storages } = shortened[at];
-    return storages.filter((_, binding) => !launch.bindings[binding].stored);
-  };
-  expect(shortened.length).toBe(2);
-  expect([read(0), read(1)]).toEqual([[x.storage], [x.storage]]);
+  expect(shortened.map(readBy)).toEqual([[x.storage], [x.storage]]);
 });
 
 test('a chain stays as it is where what it reads is changed in between, or outlives it', () => {
   const [x, a, b] = [made(4, 8), made(4, 8), made(4, 8)];
   const notes = [normalised(x, a), normalised(made(4, 8), x), normalised(a, b)].map(note);
-  expect(shortenChains(notes, (storage) => storage === a.storage, plainGpu, recorder)).toBe(notes);
+  expect(
+    shortenChains(notes, { isTemporary: (storage) => storage === a.storage, isOfFaults }, plainGpu, recorder),
+  ).toBe(notes);
   const plain = [normalised(x, a), normalised(a, b)].map(note);
-  expect(shortenChains(plain, () => false, plainGpu, recorder)).toBe(plain);
+  expect(shortenChains(plain, { isTemporary: () => false, isOfFaults }, plainGpu, recorder)).toBe(plain);
 });

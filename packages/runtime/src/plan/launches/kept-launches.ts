@@ -11,6 +11,7 @@ import {
 } from '@cresset/tensorexpr';
 import { bytesOf, inputsOf, type KeptTensor, type KeptValue, type KeptValues } from '../kept-values.ts';
 import type { LaunchNote } from '../recording/recording-notes.ts';
+import { LaunchTable } from './launch-table.ts';
 
 /** A parameter of no more bytes is a bias or a factor of a norm: another copy of it takes little. */
 const fewBytes = 64 << 10;
@@ -26,8 +27,7 @@ interface KeptLaunch {
 export class KeptLaunches {
   /** By the storages that stand for what they make, in the order in which they can be worked out. */
   readonly #launches = new Map<Storage, KeptLaunch>();
-  readonly #written = new Set<Storage>();
-  readonly #writtenTwice = new Set<Storage>();
+  readonly #table: LaunchTable;
   #room: number;
 
   constructor(
@@ -37,17 +37,11 @@ export class KeptLaunches {
     private readonly recorder: LaunchRecorder,
   ) {
     this.#room = values.room;
-    for (const { launch, storages } of launches) {
-      storages.forEach((storage, binding) => {
-        if (!launch.bindings[binding].stored) return;
-        if (this.#written.has(storage)) this.#writtenTwice.add(storage);
-        this.#written.add(storage);
-      });
-    }
+    this.#table = new LaunchTable(launches);
   }
 
   readonly #isKnown = (storage: Storage): boolean =>
-    this.#launches.has(storage) || (this.isParameter(storage) && !this.#written.has(storage));
+    this.#launches.has(storage) || (this.isParameter(storage) && this.#table.storersOf(storage).length === 0);
 
   /**
    * The launches that do not work with parameters alone.
@@ -65,7 +59,7 @@ export class KeptLaunches {
         if (operand.tensor.storage !== storage) return true;
         if (!stored && !this.#isKnown(storage)) return true;
         if (!stored) read += storage.byteLength;
-        else if (made || !isTemporary(storage) || this.#writtenTwice.has(storage)) return true;
+        else if (made || !isTemporary(storage) || this.#table.storersOf(storage).length > 1) return true;
         else made = storage;
       }
       if (!made || made.byteLength > Math.min(read, this.#room)) return true;

@@ -1,32 +1,15 @@
-import { Tensor, type Storage } from '@cresset/tensor';
-import {
-  binary,
-  normalise,
-  signatureOf,
-  TensorView,
-  type Kernel,
-  type LaunchRecorder,
-  type LoopNest,
-  type PreparedLaunch,
-} from '@cresset/tensorexpr';
+import type { Tensor } from '@cresset/tensor';
+import { type Storage } from '@cresset/tensor';
+import { binary, TensorView, type Kernel, type LoopNest } from '@cresset/tensorexpr';
 import { plainGpu } from '../../../../../test-setup/plain-gpu.ts';
 import { expect, test } from 'vitest';
 import { noteOf, type LaunchNote } from '../recording/recording-notes.ts';
+import { made, note, recorderOf } from './launches-fixture.ts';
 import { Regions, type RegionLimits } from './regions.ts';
 import { onPieces } from './storage-pieces.ts';
 
-const prepared = (kernel: Kernel): PreparedLaunch => ({ ...signatureOf(normalise(kernel)), kernel });
-const note = (kernel: Kernel): LaunchNote => noteOf(prepared(kernel));
-
 /** Of a GPU that binds four buffers. */
-const recorder = {
-  prepare: (kernel: Kernel) => {
-    const launch = prepared(kernel);
-    return launch.bindings.length <= 4 ? launch : null;
-  },
-} as unknown as LaunchRecorder;
-
-const made = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
+const recorder = recorderOf(4);
 
 /** Stores the sum of some tensors to others, of the same sizes. */
 function sum(from: readonly Tensor[], to: readonly Tensor[]): LoopNest {

@@ -17,6 +17,7 @@ import {
 } from '@cresset/tensorexpr';
 import { planMemory } from '../../memory/memory-plan.ts';
 import type { KeptLaunches } from './kept-launches.ts';
+import { lifetimesOf } from './launch-table.ts';
 import { kernelOf, noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 
 /** Regions begin at multiples of so many elements, which vectors of four do too. */
@@ -185,14 +186,7 @@ export class Regions {
 
   /** Where each of those that share a buffer lies in it: what does not live at a time lies at one place. */
   #placesIn(turns: readonly (readonly LaunchNote[])[]): Map<Storage, Place> {
-    const uses = new Map<Storage, { readonly first: number; last: number }>();
-    turns.forEach((turn, at) => {
-      for (const storage of turn.flatMap(({ storages }) => storages)) {
-        const use = uses.get(storage);
-        if (use) use.last = at;
-        else uses.set(storage, { first: at, last: at });
-      }
-    });
+    const uses = lifetimesOf(turns.map((turn) => turn.flatMap(({ storages }) => storages)));
     const places = new Map<Storage, Place>();
     for (const region of new Set(this.#shared.values())) {
       const members = [...region].filter((storage) => uses.has(storage));

@@ -251,7 +251,8 @@ class RecordingRoller {
     const { device, recorder } = this.tools;
     const isTemporary = (storage: Storage): boolean => this.#isMade(storage) && !outliving.includes(storage);
     const asItIs = <Kernel>(kernel: Kernel): Kernel => kernel;
-    const fused = fuseLaunches(this.recording.launches, isTemporary, device.capabilities, recorder, asItIs);
+    const memory = { isTemporary, isOfFaults: () => false };
+    const fused = fuseLaunches(this.recording.launches, memory, device.capabilities, recorder, asItIs);
     const nests = fused.map(({ launch }) => launch.kernel);
     return nests.every((kernel): kernel is LoopNest => kernel?.kind === 'nest') ? nests : null;
   }

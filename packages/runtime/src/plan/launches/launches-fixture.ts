@@ -1,0 +1,176 @@
+import { Tensor, type Storage } from '@cresset/tensor';
+import {
+  axis,
+  expressionsIn,
+  extentOf,
+  loadsIn,
+  normalise,
+  param,
+  signatureOf,
+  TensorView,
+  type AxisExpr,
+  type Expr,
+  type Kernel,
+  type LaunchRecorder,
+  type LoopNest,
+  type PreparedLaunch,
+} from '@cresset/tensorexpr';
+import { noteOf, type LaunchNote } from '../recording/recording-notes.ts';
+import type { RecordedMemory } from './fused-launches.ts';
+
+/** What tests of launches have in common. */
+
+export const made = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
+
+export const prepared = (kernels: readonly Kernel[]): PreparedLaunch => {
+  const { bindings, params } = signatureOf(...kernels.map(normalise));
+  return { bindings, params, kernel: kernels.length === 1 ? kernels[0] : null };
+};
+
+export const note = (kernel: Kernel): LaunchNote => noteOf(prepared([kernel]));
+
+/** Of a device that binds so many buffers at a time, and joins whatever it is given. */
+export const recorderOf = (most: number = Infinity): LaunchRecorder =>
+  ({
+    prepare: (kernel: Kernel) => {
+      const launch = prepared([kernel]);
+      return launch.bindings.length <= most ? launch : null;
+    },
+    together: (launches: readonly PreparedLaunch[]) => prepared(launches.map(({ kernel }) => kernel!)),
+  }) as unknown as LaunchRecorder;
+
+/** Of these tensors nobody reads anything in the end; the others are somebody's. */
+export function memoryOf(temporary: readonly Tensor[], ofFaults: readonly Tensor[] = []): RecordedMemory {
+  const [own, faults] = [temporary, ofFaults].map((tensors) => new Set(tensors.map(({ storage }) => storage)));
+  return { isTemporary: (storage) => own.has(storage), isOfFaults: (storage) => faults.has(storage) };
+}
+
+/** A tensor's element at a point, backwards along its last dimension where `isBackwards`. */
+export function elementOf(tensor: Tensor, axes: readonly Expr[], isBackwards = false): Expr {
+  const place = isBackwards ? [...axes.slice(0, -1), backwards(axes.at(-1)!, tensor.sizes.at(-1)!)] : [...axes];
+  return new TensorView(tensor).at(place);
+}
+
+const backwards = (along: Expr, extent: number): Expr => ({
+  kind: 'binary',
+  type: 'i32',
+  fn: 'sub',
+  x: param('i32', extent - 1),
+  y: along,
+});
+
+/** A nest over the elements of tensors of one size, which stores to each of them. */
+export function nestOf(
+  label: string,
+  to: readonly Tensor[],
+  values: (axes: readonly AxisExpr[]) => readonly Expr[],
+  guard?: (axes: readonly AxisExpr[]) => Expr,
+): LoopNest {
+  const views = to.map((tensor) => new TensorView(tensor));
+  const axes = to[0].sizes.map((size, at) => axis(`i${at}`, param('i32', size)));
+  const all = values(axes);
+  const stores = views.map((view, at) => ({
+    operand: view.operand,
+    offset: view.offsetAt(axes),
+    value: all[at],
+    ...(guard && { guard: guard(axes) }),
+  }));
+  return { kind: 'nest', label, axes, innerAxes: [], stores };
+}
+
+/** The storages that a launch loads from and does not store to. */
+export const readBy = ({ launch, storages }: LaunchNote): Storage[] =>
+  storages.filter((_, binding) => !launch.bindings[binding].stored);
+
+/** The storages that a launch stores to. */
+export const storedBy = ({ launch, storages }: LaunchNote): Storage[] =>
+  storages.filter((_, binding) => launch.bindings[binding].stored);
+
+export const labelsOf = (notes: readonly LaunchNote[]): (string | undefined)[] =>
+  notes.map(({ launch }) => launch.kernel?.label);
+
+/** What storages hold: as many numbers as they have elements. */
+export type Contents = Map<Storage, number[]>;
+
+/**
+ * Does launches of nests one after the other, the points of each in the order that `orderOf` gives numbers: whoever is right in two orders has no points
+ * that see each other's stores.
+ */
+export function run(
+  notes: readonly LaunchNote[],
+  contents: Contents,
+  orderOf: (points: number) => readonly number[],
+): void {
+  for (const { launch } of notes) {
+    const kernel = launch.kernel as LoopNest;
+    const axes = [...kernel.axes, ...kernel.innerAxes];
+    const extents = axes.map(extentOf);
+    const points = extents.reduce((product, extent) => product * extent, 1);
+    for (const point of orderOf(points)) {
+      const place = new Map<Expr, number>();
+      let rest = point;
+      for (const [at, each] of [...axes.entries()].toReversed()) {
+        place.set(each, rest % extents[at]);
+        rest = Math.floor(rest / extents[at]);
+      }
+      const stores = kernel.stores.filter(({ guard }) => !guard || valueOf(guard, place, contents));
+      const values = stores.map(({ value, offset, operand }) => ({
+        storage: operand.tensor.storage,
+        at: valueOf(offset, place, contents),
+        value: valueOf(value, place, contents),
+      }));
+      for (const { storage, at, value } of values) contents.get(storage)![at] = value;
+    }
+  }
+}
+
+/** A value, as far as launches of tests have it: nothing is rounded, so that no order of launches shows in the last digits. */
+function valueOf(expr: Expr, place: ReadonlyMap<Expr, number>, contents: Contents): number {
+  const of = (each: Expr): number => valueOf(each, place, contents);
+  switch (expr.kind) {
+    case 'const':
+    case 'param':
+      return Number(expr.value);
+    case 'axis':
+      return place.get(expr)!;
+    case 'load':
+      return contents.get(expr.operand.tensor.storage)![of(expr.offset)];
+    case 'select':
+      return of(expr.condition) ? of(expr.x) : of(expr.y);
+    case 'cast':
+      return of(expr.x);
+    case 'unary':
+      if (expr.fn === 'neg') return -of(expr.x);
+      break;
+    case 'binary': {
+      const known = functions[expr.fn];
+      if (known) return known(of(expr.x), of(expr.y));
+      break;
+    }
+    case 'reduce': {
+      const [along] = expr.axes;
+      let sum = 0;
+      for (let step = 0; step < extentOf(along); step++)
+        sum += valueOf(expr.body, new Map([...place, [along, step]]), contents);
+      return sum;
+    }
+  }
+  throw new TypeError(`no launch of a test has ${expr.kind}`);
+}
+
+const functions: Record<string, (a: number, b: number) => number> = {
+  add: (a, b) => a + b,
+  sub: (a, b) => a - b,
+  mul: (a, b) => a * b,
+  div: (a, b) => a / b,
+  lt: (a, b) => Number(a < b),
+  gt: (a, b) => Number(a > b),
+  eq: (a, b) => Number(a === b),
+  and: (a, b) => Number(a && b),
+  truncdiv: (a, b) => Math.trunc(a / b),
+  fmod: (a, b) => a % b,
+};
+
+/** The storages that a kernel loads from. */
+export const loadedBy = (kernel: Kernel): Set<Storage> =>
+  new Set(loadsIn(expressionsIn(kernel)).map(({ operand }) => operand.tensor.storage));
