@@ -18,6 +18,8 @@ import {
   tensorQuantizerOf,
 } from './affine.ts';
 import { join } from './arithmetic.ts';
+import { cascadeSum } from './cascade-sum.ts';
+import { wrapDim } from '../../kernels/dimensions.ts';
 import { expand } from '../../kernels/broadcast.ts';
 import { mapped } from '../../kernels/loops/mapped.ts';
 import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
@@ -132,40 +134,97 @@ function averaging(
     const integers = emptyQuantized(result.sizes, source.dtype, quantizer);
     const values = yield* elementsInPieces(result);
     yield* filled(integers.storageArrayForWriting() as Int32Array, 16, (index) =>
-      rounding.clamp(round(Math.fround(values[index] as number), index, result, call)),
+      rounding.clamp(round(values[index] as number, index, result, call)),
     );
     return yield* inFormatOf(source, integers);
   };
 }
 
-/**
- * The mean of a window, rounded with the zero point in it. Where channels lie beside each other, they are taken in vectors of 16, whose
- * zero points are added afterwards; what is left of them is not.
- */
-const windowed = averaging((value, index, { sizes }, { source }) => {
-  const { zeroPoint } = tensorQuantizerOf(source);
+/** Whether an element of a result, by its place in C order, is in a channel that a kernel takes in vectors, and not in what is left. */
+function isInVectors(index: number, sizes: readonly number[], length: number): boolean {
   const channel = Math.floor(index / numelOf(sizes.slice(2))) % sizes[1];
-  const isVector = isChannelsLast(source) && !source.isContiguous() && channel < sizes[1] - (sizes[1] % 16);
-  return isVector ? roundHalfToEven(value) + zeroPoint : roundHalfToEven(Math.fround(value + zeroPoint));
-}, true);
+  return channel < sizes[1] - (sizes[1] % length);
+}
+
+/**
+ * The mean of a window, rounded with the zero point in it. Where channels lie beside each other, as they are laid for windows of three
+ * dimensions, they are taken in vectors, whose zero points are added afterwards.
+ */
+const windowed = (rank: number): Form =>
+  averaging((exact, index, { sizes }, { source }) => {
+    const { zeroPoint } = tensorQuantizerOf(source);
+    const value = Math.fround(exact);
+    const isLastChannels = (isChannelsLast(source) && !source.isContiguous()) || (rank === 3 && source.dim === 5);
+    return isLastChannels && isInVectors(index, sizes, 16)
+      ? roundHalfToEven(value) + zeroPoint
+      : roundHalfToEven(Math.fround(value + zeroPoint));
+  }, true);
 
 /** The mean of the integers. */
-const averageOf = averaging((value) => roundHalfToEven(value), false);
+const averageOf = averaging((value) => roundHalfToEven(Math.fround(value)), false);
+
+/**
+ * The mean of a window that follows from the size asked for: the sum of its integers times what is, in float32, one over its size. That is worked
+ * out dimension by dimension or, where channels lie beside each other, as a scale, which numbers less the zero point are divided by.
+ */
+const adaptive = (rank: number): Form =>
+  averaging((value, index, { sizes }, { source }) => {
+    const lengths = windowAt(index, sizes.slice(-rank), source.sizes.slice(-rank));
+    const count = numelOf(lengths);
+    const sum = Math.round(value * count);
+    if (!isChannelsLast(source)) {
+      const inverse = lengths.reduce((product, length) => Math.fround(product / length), 1);
+      return roundHalfToEven(Math.fround(sum * inverse));
+    }
+    const { zeroPoint } = tensorQuantizerOf(source);
+    const inverse = Math.fround(1 / Math.fround(1 / Math.fround(1 / count)));
+    const scaled = (sum - zeroPoint * count) * inverse;
+    // In vectors a fused multiplication and addition.
+    return roundHalfToEven(Math.fround((isInVectors(index, sizes, 8) ? scaled : Math.fround(scaled)) + zeroPoint));
+  }, false);
+
+/** The lengths of the window that an element of the result is the mean of. */
+function windowAt(index: number, sizes: readonly number[], from: readonly number[]): number[] {
+  const lengths: number[] = [];
+  let rest = index;
+  for (let dim = sizes.length - 1; dim >= 0; dim--) {
+    const at = rest % sizes[dim];
+    rest = Math.floor(rest / sizes[dim]);
+    lengths.unshift(Math.ceil(((at + 1) * from[dim]) / sizes[dim]) - Math.floor((at * from[dim]) / sizes[dim]));
+  }
+  return lengths;
+}
 
 const interpolating = averaging(
-  (value, _index, _result, { source }) => roundHalfToEven(Math.fround(tensorQuantizerOf(source).zeroPoint + value)),
+  (value, _index, _result, { source }) =>
+    roundHalfToEven(Math.fround(tensorQuantizerOf(source).zeroPoint + Math.fround(value))),
   true,
 );
 
-/** The innermost dimensions of a contiguous tensor have a kernel of integers. */
 function* mean(call: Call): Pieces<Results> {
-  const { args, source } = call;
-  const dims = (args.dim as readonly number[] | null | undefined)?.map((dim) => (dim < 0 ? dim + source.dim : dim));
-  const isInner =
-    dims?.length && [...dims].sort((a, b) => a - b).every((dim, at) => dim === source.dim - dims.length + at);
-  return isInner && source.isContiguous() && (args.dtype ?? null) === null
-    ? yield* averageOf(call)
-    : yield* computing(call);
+  const { args } = call;
+  if ((args.dtype ?? null) !== null) return yield* computing(call);
+  return yield* meanOver(call, (args.dim ?? []) as readonly number[], args.keepdim === true);
+}
+
+/** The innermost dimensions of a contiguous tensor have a kernel of integers; elsewhere numbers are added up as they lie in memory. */
+function* meanOver(call: Call, given: readonly number[], keepdim: boolean): Pieces<Results> {
+  const { source } = call;
+  const quantizer = tensorQuantizerOf(source);
+  const dims = given.length > 0 ? given.map((dim) => wrapDim(dim, source.dim)) : source.sizes.map((_, dim) => dim);
+  const isInner = [...dims].sort((a, b) => a - b).every((dim, at) => dim === source.dim - dims.length + at);
+  if (given.length > 0 && isInner && source.isContiguous()) return yield* averageOf(call);
+  const sums = yield* cascadeSum(yield* dequantized(source), dims, keepdim);
+  const count = numelOf(dims.map((dim) => source.sizes[dim]));
+  const numbers = sums.storageArrayForWriting() as Float32Array;
+  for (let at = 0; at < numbers.length; at++) numbers[at] /= count;
+  return yield* quantized(sums, quantizer, source.dtype);
+}
+
+/** One window of three dimensions is a mean to PyTorch, in numbers. */
+function* adaptiveInSpace(call: Call): Pieces<Results> {
+  const isWhole = (call.args.output_size as readonly number[]).every((size) => size === 1);
+  return yield* isWhole ? meanOver(call, [-1, -2, -3], true) : adaptive(3)(call);
 }
 
 /** The result in the memory format of the argument, where it has the same number of dimensions. */
@@ -240,10 +299,11 @@ const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
   ...windowNames.split(' ').map((name) => [name, movingInFormat] as const),
   ...movingNames.split(' ').map((name) => [name, moving] as const),
   ...comparingNames.split(' ').map((name) => [name, comparing] as const),
-  ...['avg_pool2d', 'avg_pool3d', 'avg_pool1d'].map((name) => [name, windowed] as const),
-  ...['2d', '3d', '1d'].flatMap((rank) =>
-    ['', '_'].map((prefix) => [`${prefix}adaptive_avg_pool${rank}`, averageOf] as const),
+  ...[1, 2, 3].map((rank) => [`avg_pool${rank}d`, windowed(rank)] as const),
+  ...[1, 2, 3].flatMap((rank) =>
+    ['', '_'].map((prefix) => [`${prefix}adaptive_avg_pool${rank}d`, adaptive(rank)] as const),
   ),
+  ['adaptive_avg_pool3d', adaptiveInSpace],
   ['mean', mean],
   ['gelu', computing],
   ['std', computing],

@@ -1,6 +1,7 @@
-import type { IValue, Tensor } from '@cresset/tensor';
+import { numelOf, Tensor, type IValue } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { elements, ints, run, tensor, tensors } from '../../operator-fixture.ts';
+import { asQuantized, tensorQuantizer } from './affine.ts';
 
 // Expected values are PyTorch's. 12, 13 and 14 are the codes of qint8, quint8 and qint32.
 const quantize = (x: Tensor, scale: number, zeroPoint: bigint, dtype = 13n): Tensor =>
@@ -88,6 +89,47 @@ describe('operators that know plain tensors', () => {
     expect(shown(run('aten::avg_pool2d', q, ints(2n), ints(), ints(0n), false, true, null))[0]).toEqual([10, 18]);
     expect(shown(run('aten::_adaptive_avg_pool2d', q, ints(1n, 1n)))[0]).toEqual([10, 18]);
     expect(shown(run('aten::mean.dim', q, ints(2n, 3n), false, null))[0]).toEqual([10, 18]);
+  });
+
+  describe('add numbers up as they lie in memory', () => {
+    /** Integers from -40 to 56. */
+    function pattern(sizes: readonly number[], factor: number, isChannelsLast = false, scale = 0.05): Tensor {
+      const integers = Array.from({ length: numelOf(sizes) }, (_, i) => ((i * i * factor + i * 13 + factor) % 97) - 40);
+      const plain = Tensor.fromArray(Int8Array.from(integers), sizes, 'int8');
+      const format = isChannelsLast ? 2n : 0n;
+      return asQuantized(run('aten::contiguous', plain, format) as Tensor, tensorQuantizer(scale, 3), 'qint8');
+    }
+    const mean = (q: Tensor, ...dims: bigint[]): unknown =>
+      shown(run('aten::mean.dim', q, ints(...dims), false, null))[0];
+
+    it('over dimensions', () => {
+      // Of 10.5, -4.5 and 0.5, in the integers.
+      expect(mean(pattern([1, 4, 3, 4], 58, true, 0.3), 2n, 3n)).toEqual([13, 11, -4, 1]);
+      // Of 15.5 and -0.5.
+      expect(mean(pattern([1, 2, 3, 6], 4, true), 3n)).toEqual([1, 3, 3, 16, -7, -1]);
+      // Of 8.5 and 4.5.
+      expect(mean(pattern([1, 10, 2, 2], 43), 1n)).toEqual([8, 2, 5, -4]);
+      // Columns in vectors and those behind them.
+      expect(mean(pattern([2, 10, 3, 12], 2), 0n, 1n)).toEqual([
+        16, 17, 17, 11, 14, 7, 3, 8, 13, 12, 15, 16, 18, 13, 12, 16, 14, 5, 6, 6, 6, 14, 16, 12, 13, 18, 16, 15, 12, 13,
+        8, 3, 7, 14, 11, 17,
+      ]);
+      expect(mean(pattern([2, 3, 20], 1), 0n, 1n)).toEqual([
+        10, 10, 29, 2, 9, 34, 12, -7, 24, -8, 11, 16, 6, 15, 9, 6, 20, -11, 7, 28,
+      ]);
+    });
+
+    it('in windows that follow from sizes, and in space', () => {
+      const pool = (name: string, q: Tensor, ...sizes: bigint[]): unknown => shown(run(name, q, ints(...sizes)))[0];
+      expect(pool('aten::adaptive_avg_pool2d', pattern([1, 4, 5, 6], 64), 1n, 1n)).toEqual([17, 19, 2, 13]);
+      expect(pool('aten::adaptive_avg_pool2d', pattern([1, 9, 4, 9], 18, true), 1n, 3n)).toEqual([
+        -10, 11, 0, 11, -1, 13, 7, 3, 1, 2, 6, -5, -4, 24, 22, 13, -7, -2, 13, 1, -2, -4, 16, 13, 2, -10, 11,
+      ]);
+      const q = pattern([1, 20, 1, 2, 3], 1);
+      expect(shown(run('aten::avg_pool3d', q, ints(1n, 2n, 3n), ints(), ints(0n), false, true, null))[0]).toEqual([
+        3, 1, 7, 20, 8, 4, 23, 33, 2, 11, 11, 18, 0, 5, 19, 23, 2, 4, 14, 16,
+      ]);
+    });
   });
 
   it('move integers, and fill with integers', () => {
