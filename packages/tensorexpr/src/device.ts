@@ -119,7 +119,7 @@ export interface LaunchRecorder {
    * @param scratch bytes of each buffer whose contents serve one replay only: lists share them
    */
   record(launches: readonly RecordedLaunch[], given: number, scratch: readonly number[]): CommandList;
-  /** Enqueues the launches of a list. Throws as `launch` does. */
+  /** Enqueues the launches of a list. Throws as `launch` does, before any of them is done: of what fails later `flush` tells. */
   replay(list: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void;
   /** Gives up what a list takes of the device: it is not replayed again. */
   forget(list: CommandList): void;

@@ -111,10 +111,12 @@ export class StretchStorages {
     for (const { at } of this.#fresh) this.now[at]?.dispose();
   }
 
-  /** Ends a replay: what it worked with is not the stretch's, and may be large. */
+  /** Ends a replay, also one that failed on its way: what it worked with is not the stretch's, and may be large. */
   close(device: ComputeDevice): void {
     const buffers = this.#buffers;
-    for (let at = 0; at < buffers.length; at++) if (this.bound[at].isPassing) device.release(buffers[at]);
+    for (let at = 0; at < buffers.length; at++) {
+      if (this.bound[at].isPassing && buffers[at] !== none) device.release(buffers[at]);
+    }
     this.now.fill(none);
     buffers.fill(none);
   }
@@ -132,7 +134,8 @@ export class StretchStorages {
 
 /** A buffer with a storage's elements, which is none of the storage's. */
 function sent(storage: Storage, layout: DeviceLayout, device: ComputeDevice): DeviceBuffer {
+  const bytes = new Uint8Array(storage.hostBytes());
   const buffer = device.allocate(deviceByteLength(device, layout, storage.byteLength));
-  device.upload(buffer, layout, new Uint8Array(storage.hostBytes()));
+  device.upload(buffer, layout, bytes);
   return buffer;
 }

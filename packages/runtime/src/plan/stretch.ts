@@ -42,7 +42,6 @@ export class Stretch {
   /** What its steps came to, as far as they were done. */
   readonly #computed: (readonly IValue[] | null)[];
   readonly #computedOnHost: (readonly IValue[] | null)[];
-  /** What its work on the host is counted as. */
   /** What the host does in it. */
   readonly onHost: CountedNames;
   /** What its launches take along. */
@@ -201,10 +200,11 @@ export class Stretch {
     if (this.#computedOnHost.length > 0) this.#computedOnHost.fill(null);
   }
 
-  /** Does what the instructions did. Throws what their launches may throw. */
+  /** Does what the instructions did. Throws what their launches may throw, and has done nothing then. */
   replay(frame: Frame, execution: Execution, device: ComputeDevice, recorder: LaunchRecorder): void {
     const { storages } = this;
     const { ledger } = execution;
+    const rewind = this.draws.length > 0 ? execution.context.generator.mark?.() : undefined;
     try {
       const buffers = storages.open(device, ledger);
       this.#fillNumbers(execution.context);
@@ -224,6 +224,7 @@ export class Stretch {
       frame.clear(this.cleared);
     } catch (error) {
       storages.undo();
+      rewind?.();
       throw error;
     } finally {
       storages.close(device);

@@ -120,26 +120,32 @@ export class LaunchLists implements LaunchRecorder {
     for (const { address, byteLength } of list.scratch) bound.push({ address: scratch + address, byteLength });
     const { launches, linear: memory } = this.device;
     let steps = 0;
-    for (const { prepared, places, stored, block, last, open, kept } of list.launches) {
-      let isMoved = false;
-      for (let at = 0; at < places.length; at++) {
-        const place = bound[places[at]];
-        isMoved ||= last[at]?.address !== place.address || last[at].byteLength !== place.byteLength;
-        last[at] = place;
+    try {
+      for (const { prepared, places, stored, block, last, open, kept } of list.launches) {
+        let isMoved = false;
+        for (let at = 0; at < places.length; at++) {
+          const place = bound[places[at]];
+          isMoved ||= last[at]?.address !== place.address || last[at].byteLength !== place.byteLength;
+          last[at] = place;
+        }
+        if (isMoved) writePlaces(memory, block, last);
+        for (const { param, number } of open)
+          writeParam(memory.view, block, prepared.signature, param, numbers[number]);
+        for (const place of stored) given[place].noteStore();
+        if (launches.isShort(prepared)) {
+          launches.runPoints(prepared, block, 0, prepared.points);
+          steps += prepared.steps;
+          if (steps < PIECE_STEPS) continue;
+        } else {
+          if (kept) yield* kept.see(given, last);
+          yield* launches.run(prepared, block, last, kept);
+        }
+        steps = 0;
+        yield;
       }
-      if (isMoved) writePlaces(memory, block, last);
-      for (const { param, number } of open) writeParam(memory.view, block, prepared.signature, param, numbers[number]);
-      for (const place of stored) given[place].noteStore();
-      if (launches.isShort(prepared)) {
-        launches.runPoints(prepared, block, 0, prepared.points);
-        steps += prepared.steps;
-        if (steps < PIECE_STEPS) continue;
-      } else {
-        if (kept) yield* kept.see(given, last);
-        yield* launches.run(prepared, block, last, kept);
-      }
-      steps = 0;
-      yield;
+    } catch (error) {
+      // Some of them may have stored already: nobody is to do them again.
+      this.device.fail(error);
     }
   }
 

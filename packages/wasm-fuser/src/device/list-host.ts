@@ -12,4 +12,6 @@ export interface ListHost extends MemoryHost {
   /** Bytes of packed weights, of all lists. */
   keptBytes: number;
   prepare(kernel: Kernel): PreparedKernel;
+  /** Has `flush` tell of an error. */
+  fail(error: unknown): void;
 }

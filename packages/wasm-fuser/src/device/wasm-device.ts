@@ -63,7 +63,7 @@ export class WasmDevice implements ComputeDevice {
   readonly linear: LinearMemory;
   readonly launches: Launches;
   readonly recorder = new LaunchLists(this);
-  readonly turns = new Turns((error) => this.#fail(error));
+  readonly turns = new Turns((error) => this.fail(error));
   /** Who watches; null unless kernels are being profiled. */
   probe: LaunchProbe | null = null;
   /** Time spent copying tensors into the memory. */
@@ -298,7 +298,7 @@ export class WasmDevice implements ComputeDevice {
     this.#prepared = new WeakMap();
   }
 
-  #fail(error: unknown): void {
+  fail(error: unknown): void {
     this.#failures.push(
       error instanceof CressetError ? error : new CressetError('DEVICE_ERROR', String(error), { cause: error }),
     );
