@@ -24,7 +24,6 @@ export * from './jit-options.ts';
 export * from './graph/lint.ts';
 export * from './text/literal-format.ts';
 export * from './alias/memory-dag.ts';
-export * from './alias/writers.ts';
 export * from './types/mutable-types.ts';
 export * from './types/named-types.ts';
 export * from './nesting.ts';

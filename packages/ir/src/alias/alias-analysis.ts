@@ -266,10 +266,9 @@ class AliasAnalysis implements AliasFacts {
   }
 
   #isListOnlyRead({ user, offset }: Use): boolean {
-    return (
-      user.input(offset).type.kind === 'ListType' &&
-      (LIST_READERS.has(user.kind) || user.maybeOperator()?.aliasAnalysis === 'pure-function')
-    );
+    const operator = user.maybeOperator();
+    if (user.input(offset).type.kind !== 'ListType' || operator?.mayGiveArguments) return false;
+    return LIST_READERS.has(user.kind) || operator?.aliasAnalysis === 'pure-function';
   }
 
   /** A list or tuple that the graph gives as it is: who gets it is outside, and escapesScope tells of it. */
@@ -288,6 +287,18 @@ class AliasAnalysis implements AliasFacts {
       this.#analyzeConservatively(node);
     } else {
       this.#analyzeBySchema(node, operator.schema);
+      if (operator.mayGiveArguments && !operator.schema.tellsAliases) this.#analyzeUndeclaredViews(node);
+    }
+  }
+
+  /** Results that may be arguments, or views of them. Tensors that come in lists may be anything. */
+  #analyzeUndeclaredViews(node: Node): void {
+    for (const output of node.outputs) {
+      for (const input of node.inputs) {
+        if (!this.#isMutable(input)) continue;
+        if (input.type.kind === 'TensorType' && output.type.kind === 'TensorType') this.#makePointerTo(output, input);
+        else [input, output].forEach((value) => this.#setWildcard(value));
+      }
     }
   }
 

@@ -21,6 +21,9 @@ beforeAll(() =>
     { schema: 'aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)' },
     { schema: 'aten::cat(Tensor[] tensors, int dim=0) -> Tensor' },
     { schema: 'aten::zeros(int[] size) -> Tensor' },
+    { schema: 'aten::dropout(Tensor input, float p, bool train) -> Tensor', mayGiveArguments: true },
+    { schema: 'aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', mayGiveArguments: true },
+    { schema: 'aten::select.t(t[](a) list, int idx) -> t(*)' },
     { schema: 'test::mystery(Tensor x) -> Tensor', aliasAnalysis: 'conservative' },
     { schema: 'test::pure(Tensor[] x) -> Tensor', aliasAnalysis: 'pure-function' },
   ]),
@@ -111,6 +114,71 @@ describe('aliases', () => {
   });
 });
 
+describe('operators that may give their arguments', () => {
+  test('are views of them, though no schema says so', () => {
+    const { db, value } = subject(`
+  %p : float = prim::Constant[value=0.5]()
+  %t : bool = prim::Constant[value=0]()
+  %a : Tensor = aten::dropout(%x, %p, %t)
+  %b : Tensor = aten::relu_(%a)
+  return (%b)`);
+    expect(db.mayAlias(value('a'), value('x'))).toBe(true);
+    expect(db.hasWriters(value('x'))).toBe(true);
+  });
+
+  test('make what comes in lists anything', () => {
+    const { db, value } = subject(`
+  %i : int = prim::Constant[value=0]()
+  %z : Tensor = aten::zeros(%s)
+  %l : Tensor[] = prim::ListConstruct(%z)
+  %m : Tensor[] = aten::broadcast_tensors(%l)
+  %a : Tensor = aten::select(%m, %i)
+  return (%a)`);
+    expect(db.mayAlias(value('a'), value('z'))).toBe(true);
+  });
+});
+
+describe('waiting', () => {
+  const cat = (between: string): string => `
+  %i : int = prim::Constant[value=0]()
+  %l : Tensor[] = prim::ListConstruct(%x, %z)
+  %c : Tensor = aten::cat(%l, %i)
+  ${between}
+  %r : Tensor = aten::relu(%c)
+  return (%r)`;
+  const mayWait = (between: string): boolean => {
+    const { db, node } = subject(`\n  %z : Tensor = aten::zeros(%s)${cat(between)}`);
+    const answer = db.mayWaitUntil(node('c'), node('r'));
+    expect(AliasDb.lazily(db.graph).mayWaitUntil(node('c'), node('r'))).toBe(answer);
+    return answer;
+  };
+
+  test('changes nothing where what is read, within lists too, is not written meanwhile', () => {
+    expect(mayWait('%w : Tensor = aten::relu(%x)')).toBe(true);
+    expect(mayWait('%w : Tensor = aten::relu_(%c)')).toBe(true);
+    expect(mayWait('%w : Tensor = aten::relu_(%x)')).toBe(false);
+    expect(mayWait('%w : Tensor = aten::relu_(%z)')).toBe(false);
+    expect(mayWait('%v : Tensor = aten::view(%z, %s)\n  %w : Tensor = aten::relu_(%v)')).toBe(false);
+  });
+
+  test('ends at code that is not seen', () => {
+    expect(mayWait('%w : Tensor = test::mystery(%x)')).toBe(false);
+    expect(mayWait('%f : Future(Tensor) = prim::fork(%y)')).toBe(false);
+  });
+
+  test('of who writes ends at who reads', () => {
+    const { db, node } = subject(`
+  %z : Tensor = aten::zeros(%s)
+  %w : Tensor = aten::relu_(%z)
+  %u : Tensor = aten::relu(%y)
+  %v : Tensor = aten::relu(%z)
+  return (%v)`);
+    expect(db.mayWaitUntil(node('w'), node('u'))).toBe(true);
+    expect(db.mayWaitUntil(node('w'), node('v'))).toBe(true);
+    expect(db.mayWaitUntil(node('w'), db.graph.returnNode)).toBe(false);
+  });
+});
+
 describe('writes', () => {
   test('reach every alias', () => {
     const { db, value, node } = subject(`
@@ -131,6 +199,24 @@ describe('writes', () => {
     expect(db.writesToAlias(node('w'), [value('a')])).toBe(true);
     expect(db.hasInputWriters(node('v'))).toBe(true);
     expect(db.hasWriters(node('b'))).toBe(false);
+  });
+
+  test('reach what lists hold, where operators read that', () => {
+    const { db, node } = subject(
+      `
+  %i : int = prim::Constant[value=0]()
+  %l : Tensor[] = aten::select(%x, %i)
+  %a : Tensor = aten::cat(%l, %i)
+  %e : Tensor = aten::select(%l, %i)
+  %w : Tensor = aten::relu_(%e)
+  %b : Tensor = aten::cat(%l, %i)
+  return (%a, %b)`,
+      '%x : Tensor[][], %y : Tensor',
+    );
+    expect([db.hasWriters(node('a')), db.hasWritersWithin(node('a'))]).toEqual([false, true]);
+    expect(AliasDb.lazily(db.graph).hasWritersWithin(node('a'))).toBe(true);
+    // What an index takes out of a list is written to, and the list of lists itself is handed on.
+    expect(db.hasWritersWithin(node('e'))).toBe(true);
   });
 
   test('to an attribute make what is set unknown', () => {

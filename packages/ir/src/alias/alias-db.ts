@@ -1,5 +1,7 @@
 import { type AliasAnalysisOptions, type AliasFacts, analyzeAliases } from './alias-analysis.ts';
 import { dumpAliasFacts } from './alias-dump.ts';
+import type { Block } from '../graph/block.ts';
+import { directlyWritten, runsUnseenCode } from './direct-writes.ts';
 import { CressetError } from '../error.ts';
 import type { Graph } from '../graph/graph.ts';
 import { jitLog } from '../jit-options.ts';
@@ -10,6 +12,7 @@ import { tryMove } from '../graph/topological-move.ts';
 import type { Type } from '../types/type.ts';
 import { unshapedType } from '../types/union-type.ts';
 import type { Value } from '../graph/value.ts';
+import { WrittenTypes } from './written-types.ts';
 
 /**
  * Says which values of a graph may share memory and which nodes write to them, so that passes can move, merge and remove
@@ -20,25 +23,62 @@ import type { Value } from '../graph/value.ts';
  */
 export class AliasDb {
   readonly graph: Graph;
-  readonly #facts: AliasFacts;
-  readonly #written = new MemoryLocations();
+  readonly #options: AliasAnalysisOptions;
+  readonly #isLazy: boolean;
+  #known: AliasFacts | undefined;
+  #writtenLocations: MemoryLocations | undefined;
+  #writtenTypes: WrittenTypes | undefined;
+  readonly #writersIn = new Map<Block, readonly Node[]>();
 
-  constructor(graph: Graph, options: AliasAnalysisOptions = {}) {
+  /** @param isLazy whether the analysis waits for the first question that needs it ({@link lazily}) */
+  constructor(graph: Graph, options: AliasAnalysisOptions = {}, isLazy = false) {
     this.graph = graph;
-    this.#facts = analyzeAliases(graph, options);
-    for (const writes of this.#facts.writes.values()) {
-      this.#written.addAll(writes);
-    }
-    jitLog('DEBUG', 'alias_analysis', () => this.dump());
+    this.#options = options;
+    this.#isLazy = isLazy;
+    if (!isLazy) this.#analyze();
   }
 
   /** That of a graph as it is: the last one that was made, where it is of this graph and nothing has changed since. */
   static of(graph: Graph): AliasDb {
     const last = lastMade?.deref();
-    if (last?.graph === graph && last.#facts.isCurrent()) return last;
+    if (last?.graph === graph && last.#known?.isCurrent()) return last;
     const made = new AliasDb(graph);
     lastMade = new WeakRef(made);
     return made;
+  }
+
+  /**
+   * As {@link of}, for passes of which few graphs have anything to ask: each question is answered by what the types of what is written tell, as
+   * long as they do, and the analysis is made for the first that they do not. It then describes the graph as it is at that time, and holds as
+   * long as no node is put in that writes.
+   */
+  static lazily(graph: Graph): AliasDb {
+    return new AliasDb(graph, {}, true);
+  }
+
+  #analyze(): AliasFacts {
+    if (this.#isLazy) return (this.#known = AliasDb.of(this.graph).#facts);
+    const facts = (this.#known = analyzeAliases(this.graph, this.#options));
+    jitLog('DEBUG', 'alias_analysis', () => this.dump());
+    return facts;
+  }
+
+  get #facts(): AliasFacts {
+    return this.#known ?? this.#analyze();
+  }
+
+  /** All locations that any node writes to. */
+  get #written(): MemoryLocations {
+    if (!this.#writtenLocations) {
+      const written = (this.#writtenLocations = new MemoryLocations());
+      for (const writes of this.#facts.writes.values()) written.addAll(writes);
+    }
+    return this.#writtenLocations;
+  }
+
+  /** What types tell, which is asked first where the analysis may wait. */
+  get #types(): WrittenTypes | undefined {
+    return this.#isLazy ? (this.#writtenTypes ??= new WrittenTypes(this.graph)) : undefined;
   }
 
   /** The graph, what its values point to and hold, and what its nodes write to, as text (PyTorch: toString). */
@@ -115,11 +155,31 @@ export class AliasDb {
 
   /** Whether any node writes to the value, or to an input or output of the node. */
   hasWriters(of: Value | Node): boolean {
+    const told = this.#types?.tell(of);
+    if (told !== undefined) return told;
     if ('inputs' in of) {
       return this.hasInputWriters(of) || this.hasOutputWriters(of);
     }
     const element = of.mustBeNone() ? undefined : this.#facts.elements.get(of);
     return element !== undefined && this.#written.intersects(this.#facts.dag.locationsOf(element));
+  }
+
+  /** Whether any node may write to a value or to what it holds, as far as a look at types tells; false is certain. */
+  mayHaveWriters(of: Value | Node): boolean {
+    return this.#types?.mayHaveWriters(of) ?? this.hasWriters(of);
+  }
+
+  /**
+   * As {@link hasWriters}, also of what is within the containers that the node is given or gives: an operator reads the tensors of its list. Of `prim`
+   * kinds none does, which hand on objects and lists as they are.
+   */
+  hasWritersWithin(node: Node): boolean {
+    if (node.kind.startsWith('prim::')) return this.hasWriters(node);
+    if (this.#types?.mayHaveWritersWithin(node) === false) return false;
+    return [...node.inputs, ...node.outputs].some((value) => {
+      const element = value.mustBeNone() ? undefined : this.#facts.elements.get(value);
+      return element !== undefined && this.#written.intersects(this.#facts.dag.allContainedLocationsOf(element));
+    });
   }
 
   hasInputWriters(node: Node): boolean {
@@ -160,6 +220,12 @@ export class AliasDb {
   locationsOf(value: Value): MemoryLocations | undefined {
     const element = this.#facts.elements.get(value);
     return element && this.#facts.dag.locationsOf(element);
+  }
+
+  /** As {@link locationsOf}, with those of all that the value may hold, to any depth. */
+  locationsWithin(value: Value): MemoryLocations | undefined {
+    const element = this.#facts.elements.get(value);
+    return element && this.#facts.dag.allContainedLocationsOf(element);
   }
 
   /** The locations a node, or one in its blocks, writes to. */
@@ -215,6 +281,30 @@ export class AliasDb {
     return tryMove(node, point, 'before', this, true);
   }
 
+  /**
+   * Whether a node without side effects would do the same right before a later node of its block as where it stands: nothing between them writes to what
+   * it reads, what its containers hold among it, or looks at what it writes to. Who uses its outputs is the caller's affair.
+   */
+  mayWaitUntil(node: Node, point: Node): boolean {
+    const writesNothing = directlyWritten(node)?.length === 0 && node.blocks.length === 0;
+    const between = (other: Node): boolean => other.isAfter(node) && other.isBefore(point);
+    const passed = this.#writersOf(node.owningBlock).filter(between);
+    if (passed.some(runsUnseenCode)) return false;
+    if (writesNothing && passed.length === 0) return true;
+    const reads = this.readsOf(node);
+    if (passed.some((writer) => this.writesOf(writer).intersects(reads))) return false;
+    if (writesNothing) return true;
+    const writes = this.writesOf(node);
+    return ![...node.owningBlock.nodes()].some((other) => between(other) && this.readsOf(other).intersects(writes));
+  }
+
+  /** The nodes of a block that, or a node within which, may write to something. */
+  #writersOf(block: Block): readonly Node[] {
+    let writers = this.#writersIn.get(block);
+    if (!writers) this.#writersIn.set(block, (writers = [...block.nodes()].filter(mayWrite)));
+    return writers;
+  }
+
   // ---- keeping it valid while the graph changes
 
   /** Gives what is known of a value to another of the same type, which takes its place. */
@@ -251,6 +341,12 @@ const NOWHERE = new MemoryLocations();
 
 /** Passes that change nothing ask one after the other what the one before has asked. */
 let lastMade: WeakRef<AliasDb> | undefined;
+
+/** Whether a node, or one in its blocks, may write to something. */
+const mayWrite = (node: Node): boolean =>
+  runsUnseenCode(node) ||
+  directlyWritten(node)?.length !== 0 ||
+  node.blocks.some((block) => [...block.nodes()].some(mayWrite));
 
 function asGroup(values: Value | Iterable<Value>): Iterable<Value> {
   return Symbol.iterator in values ? values : [values];

@@ -1,6 +1,6 @@
 import { constantValue } from '../graph/constants.ts';
 import type { Node } from '../graph/node.ts';
-import type { Value } from '../graph/value.ts';
+import type { Use, Value } from '../graph/value.ts';
 import type { Symbol } from '../graph/symbol.ts';
 import { hasSideEffectsByKind } from '../schema/operator-registry.ts';
 import { MutableTypes } from '../types/mutable-types.ts';
@@ -87,6 +87,14 @@ const WITHOUT_WRITES: ReadonlySet<Symbol> = new Set([
   'prim::isinstance',
 ]);
 
+/** Kinds that run, or begin to run, code that is not in the graph: it may write to more than it is given. */
+const RUN_UNSEEN_CODE: ReadonlySet<Symbol> = new Set([...UNKNOWN_EFFECTS, 'prim::fork', 'prim::awaitable']);
+
+/** Whether a node, or one in its blocks, runs code that is not in the graph. */
+export function runsUnseenCode({ kind, blocks }: Node): boolean {
+  return RUN_UNSEEN_CODE.has(kind) || blocks.some((block) => [...block.nodes()].some(runsUnseenCode));
+}
+
 /** What is waited for may have written to anything it was given. */
 const WAITS: ReadonlySet<Symbol> = new Set(['aten::wait', 'prim::awaitable_wait']);
 
@@ -156,22 +164,24 @@ export function isFromOutside(value: Value): boolean {
 export function isOnlyRead(value: Value, taker?: Node): boolean {
   const types = new MutableTypes();
   if (value.type.containedTypes().some((type) => types.isMutable(type))) return false;
-  for (const { user, offset } of value.uses) {
-    if (user === taker) continue;
-    const operator = user.maybeOperator();
-    if (operator?.aliasAnalysis === 'pure-function') continue;
-    if (operator?.aliasAnalysis !== 'from-schema' || (NORMALIZATION_FLAGS.has(user.kind) && offset > 0)) return false;
-    const argument = operator.schema.arguments.at(offset);
-    if (argument === undefined || argument.aliasInfo !== undefined) return false;
-  }
-  return true;
+  return value.uses.every((use) => use.user === taker || readsOnly(use));
 }
 
-/** Whether an operator made a value, which by its schema is neither an argument of it nor a view or a part of one. */
+/** Whether a user neither writes to the tensor that it uses, nor gives it, a view of it or something that holds it. */
+export function readsOnly({ user, offset }: Use): boolean {
+  const operator = user.maybeOperator();
+  if (operator?.aliasAnalysis === 'pure-function') return true;
+  if (operator?.aliasAnalysis !== 'from-schema' || operator.mayGiveArguments) return false;
+  if (user.blocks.length > 0 || (NORMALIZATION_FLAGS.has(user.kind) && offset > 0)) return false;
+  const argument = operator.schema.arguments.at(offset);
+  return argument !== undefined && argument.aliasInfo === undefined;
+}
+
+/** Whether an operator made a value, which is neither an argument of it nor a view or a part of one. */
 export function isNew({ node, offset, type }: Value): boolean {
   if (type.kind !== 'TensorType' || node.kind.startsWith('prim::') || WAITS.has(node.kind)) return false;
   const operator = node.maybeOperator();
-  if (operator?.aliasAnalysis !== 'from-schema') return false;
+  if (operator?.aliasAnalysis !== 'from-schema' || operator.mayGiveArguments) return false;
   const result = operator.schema.returns.at(offset);
   return result !== undefined && result.aliasInfo === undefined;
 }

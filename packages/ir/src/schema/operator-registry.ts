@@ -19,6 +19,8 @@ export interface OperatorDeclaration {
   readonly aliasAnalysis?: AliasAnalysisKind;
   /** Whether two runs with equal inputs may differ (random numbers). */
   readonly nondeterministic?: boolean;
+  /** Whether its results may be, or be views of, tensors that it is given where its schema does not say so (dropout in evaluation). */
+  readonly mayGiveArguments?: boolean;
   /** Whatever the registering package keeps with it; unknown here. */
   readonly row?: unknown;
 }
@@ -37,6 +39,7 @@ export class Operator {
   readonly overloadName: string;
   readonly aliasAnalysis: AliasAnalysisKind;
   readonly isNondeterministic: boolean;
+  readonly mayGiveArguments: boolean;
   readonly row: unknown;
   readonly #schemaText: string;
   #schema: FunctionSchema | undefined;
@@ -49,6 +52,7 @@ export class Operator {
     this.#schemaText = declaration.schema;
     this.aliasAnalysis = declaration.aliasAnalysis ?? 'from-schema';
     this.isNondeterministic = declaration.nondeterministic ?? false;
+    this.mayGiveArguments = declaration.mayGiveArguments ?? false;
     this.row = declaration.row;
   }
 

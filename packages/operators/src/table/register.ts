@@ -78,6 +78,7 @@ function sourceOf(rows: readonly OperatorRow[]): OperatorSource {
         row,
         nondeterministic: row.nondeterministic ?? false,
         aliasAnalysis: row.hasSideEffects ? 'conservative' : 'from-schema',
+        mayGiveArguments: row.view !== undefined && !row.copies,
       })),
   };
 }

@@ -58,6 +58,8 @@ export interface OperatorRow {
   readonly nondeterministic?: boolean;
   /** It does something beside making its results and writing to its arguments: it is never removed or moved. */
   readonly hasSideEffects?: boolean;
+  /** Its results are memory of their own, though it has a `view` (which never gives one). */
+  readonly copies?: true;
   /** There is an in-place form too, `add_` for `add`, with this overload name; its row is derived on registration. */
   readonly inPlace?: string;
   /** There is a form with `out=` arguments too: its overload name, and for several results the arguments' names, as in

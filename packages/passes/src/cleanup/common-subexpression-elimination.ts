@@ -5,7 +5,6 @@ import {
   isOnlyRead,
   logGraph,
   mayChange,
-  Writers,
   type Block,
   type Graph,
   type Node,
@@ -25,17 +24,11 @@ export function eliminateCommonSubexpressions(graph: Graph): boolean {
 type Lookup = (key: string) => Node | undefined;
 
 class CommonSubexpressionEliminator {
-  /** Made when it is first asked for: most of what is shared are constants. */
-  #known: AliasDb | null = null;
-
-  readonly #writers: Writers;
+  /** Most of what is shared are constants. */
+  readonly #aliasDb: AliasDb;
 
   constructor(private readonly graph: Graph) {
-    this.#writers = new Writers(graph);
-  }
-
-  get #aliasDb(): AliasDb {
-    return (this.#known ??= AliasDb.of(this.graph));
+    this.#aliasDb = AliasDb.lazily(graph);
   }
 
   run(block: Block, inParents: Lookup): boolean {
@@ -67,9 +60,9 @@ class CommonSubexpressionEliminator {
     return changed;
   }
 
-  /** Whether anything is written to that it reads or gives. */
+  /** Whether anything is written to that it reads or gives, the tensors of lists among it (PyTorch looks at lists alone). */
   #hasWriters(node: Node): boolean {
-    return involvesMutable(node) && this.#writers.areOf(node);
+    return involvesMutable(node) && this.#aliasDb.hasWritersWithin(node);
   }
 
   /** Two outputs of the graph are two values to whoever gets them; across blocks, so is whatever lives longer than the graph. */

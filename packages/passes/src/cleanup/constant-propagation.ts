@@ -1,9 +1,9 @@
 import {
+  AliasDb,
   constantValue,
   logGraph,
   mayChange,
   tryInsertConstant,
-  Writers,
   type Block,
   type Graph,
   type Node,
@@ -58,7 +58,7 @@ const skippedKinds: ReadonlySet<string> = new Set([
 ]);
 
 class ConstantPropagator {
-  readonly #writers: Writers;
+  readonly #aliasDb: AliasDb;
   #changed = false;
 
   constructor(
@@ -66,7 +66,7 @@ class ConstantPropagator {
     private readonly evaluate: ConstantEvaluator,
     private readonly immutableTypesOnly: boolean,
   ) {
-    this.#writers = new Writers(graph);
+    this.#aliasDb = AliasDb.lazily(graph);
   }
 
   run(): boolean {
@@ -106,7 +106,7 @@ class ConstantPropagator {
       if (node.kind.startsWith('aten::is_autocast')) return false;
       return !involvesMutable(node);
     }
-    return !involvesMutable(node) || !this.#writers.areOf(node);
+    return !involvesMutable(node) || !this.#aliasDb.hasWriters(node);
   }
 
   #runNode(node: Node): void {

@@ -26,6 +26,22 @@ describe('eliminateDeadWrites', () => {
     expect(kindsOf(graph)).toEqual(['aten::relu', 'prim::ListConstruct', 'aten::add_', 'aten::len']);
   });
 
+  it('keeps what writes to the elements of a list that only an operator reads', () => {
+    const graph = parseIr(`graph(%x : Tensor):
+  %0 : int = prim::Constant[value=0]()
+  %a : Tensor = aten::relu(%x)
+  %b : Tensor = aten::relu(%x)
+  %l : Tensor[] = prim::ListConstruct(%a, %x)
+  %1 : Tensor = aten::zero_(%a)
+  %2 : Tensor = aten::zero_(%b)
+  %s : Tensor = aten::stack(%l, %0)
+  return (%s)
+`);
+    expect(eliminateDeadWrites(graph)).toBe(true);
+    lint(graph);
+    expect(kindsOf(graph)).toEqual(['aten::relu', 'prim::ListConstruct', 'aten::zero_', 'aten::stack']);
+  });
+
   it('keeps what is appended to a list that is live, and lets go what is appended to another', () => {
     const graph = parseIr(`graph(%x : Tensor):
   %l : Tensor[] = prim::ListConstruct()

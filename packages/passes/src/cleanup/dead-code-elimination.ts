@@ -163,8 +163,9 @@ class DeadCodeEliminator {
     return true;
   }
 
+  /** What a list holds is as live as the list, though who made it comes further up (PyTorch asks for the list's own memory). */
   #markMemory(value: Value): void {
-    const memory = this.#aliasDb?.locationsOf(value);
+    const memory = this.#aliasDb?.locationsWithin(value);
     if (memory) this.#liveMemory.addAll(memory);
   }
 

@@ -1,40 +1,45 @@
-import { type Block, constantValue, type Graph, mayChange, type Node, Writers } from '@cresset/ir';
+import { AliasDb, type Block, constantValue, type Graph, mayChange, type Node } from '@cresset/ir';
 
 /** Joins a concatenation that is only part of another, in the same dimension, into that one (PyTorch: CombineConcats). */
 export function combineConcats(graph: Graph): boolean {
   if (!graph.kinds.has('aten::cat')) return false;
-  const joined = collect(graph.block, new Writers(graph));
+  const joined = collect(graph.block, AliasDb.lazily(graph));
   for (const cat of joined) join(cat);
   return joined.length > 0;
 }
 
 /** Concatenations of lists that hold another which can be joined. */
-function collect(block: Block, writers: Writers): Node[] {
+function collect(block: Block, aliasDb: AliasDb): Node[] {
   const found: Node[] = [];
   for (const node of block.nodes()) {
-    for (const inner of node.blocks) found.push(...collect(inner, writers));
-    if (!isPlainConcat(node, writers)) continue;
-    const hasPart = node.input(0).node.inputs.some(({ node: part }) => isPartOf(part, node, writers));
+    for (const inner of node.blocks) found.push(...collect(inner, aliasDb));
+    if (!isPlainConcat(node, aliasDb)) continue;
+    const hasPart = node.input(0).node.inputs.some(({ node: part }) => isPartOf(part, node, aliasDb));
     if (hasPart && mayChange('concat_opt', node)) found.push(node);
   }
   return found;
 }
 
 /** The concatenation of a list that is made for it, in a known dimension. */
-function isPlainConcat(node: Node, writers: Writers): boolean {
+function isPlainConcat(node: Node, aliasDb: AliasDb): boolean {
   if (node.kind !== 'aten::cat' || typeof constantValue(node.input(1)) !== 'bigint') return false;
   const list = node.input(0);
-  return list.node.kind === 'prim::ListConstruct' && list.uses.length === 1 && !writers.areOf(list);
+  return list.node.kind === 'prim::ListConstruct' && list.uses.length === 1 && !aliasDb.hasWriters(list);
 }
 
-function isPartOf(part: Node, whole: Node, writers: Writers): boolean {
+function isPartOf(part: Node, whole: Node, aliasDb: AliasDb): boolean {
   return (
-    isPlainConcat(part, writers) &&
+    isPlainConcat(part, aliasDb) &&
     constantValue(part.input(1)) === constantValue(whole.input(1)) &&
     part.output().uses.length === 1 &&
-    !writers.areOf(part.output())
+    !aliasDb.hasWriters(part.output()) &&
+    readsTheSameAt(part, whole, aliasDb)
   );
 }
+
+/** Whether what a part reads is still as it was where the whole reads it. */
+const readsTheSameAt = (part: Node, whole: Node, aliasDb: AliasDb): boolean =>
+  part.owningBlock === whole.owningBlock ? aliasDb.mayWaitUntil(part, whole) : !aliasDb.hasWritersWithin(part);
 
 function join(whole: Node): void {
   const graph = whole.owningGraph;

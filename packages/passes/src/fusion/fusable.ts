@@ -21,16 +21,6 @@ export function isAnchor(node: Node): boolean {
   return (row.lower !== undefined || row.reduction !== undefined) && returnsOneTensor(node);
 }
 
-const copiers: ReadonlySet<string> = new Set(['aten::clone', 'aten::_to_copy']);
-
-/**
- * Whether what a node gives may share memory with its inputs, be it that the schema says so or not: dropout in evaluation gives its
- * input, `atleast_1d` a view of it.
- */
-export function mayGiveView(node: Node): boolean {
-  return rowOf(node)?.view !== undefined && !copiers.has(node.kind);
-}
-
 /** The list a concatenation is made of, where nothing else uses that list: both may end a group (PyTorch: FusedConcat). */
 export function concatenatedList(node: Node): Node | null {
   if (node.kind !== 'aten::cat' || node.input(1).node.kind !== 'prim::Constant') return null;

@@ -34,6 +34,25 @@ graph(%x : Tensor, %y : Tensor):
     expect(group.inputs.map((input) => input.debugName)).toEqual(['x', 'y']);
   });
 
+  it.each([
+    ['aten::zero_(%x)', false],
+    ['aten::zero_(%y)', false],
+    ['aten::zero_(%z)', true],
+  ])('moves what reads a list past no write to what that holds: %s', (write, isMoved) => {
+    const graph = fused(`
+graph(%x : Tensor, %y : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %zero : int = prim::Constant[value=0]()
+  %z : Tensor = aten::relu(%x)
+  %l : Tensor[] = prim::ListConstruct(%x, %y)
+  %s : Tensor = aten::stack(%l, %zero)
+  %w : Tensor = ${write}
+  %b : Tensor = aten::mul(%s, %one)
+  return (%b, %w)
+`);
+    expect(groupsOf(graph)).toEqual(isMoved ? [['aten::stack', 'aten::mul']] : []);
+  });
+
   it('gives out what is used elsewhere', () => {
     const graph = fused(`
 graph(%x : Tensor):

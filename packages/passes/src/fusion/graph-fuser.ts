@@ -1,14 +1,5 @@
-import {
-  AliasDb,
-  directlyWritten,
-  logGraph,
-  mayChange,
-  type Block,
-  type Graph,
-  type Node,
-  type Value,
-} from '@cresset/ir';
-import { concatenatedList, isAnchor, isFusable, mayGiveView } from './fusable.ts';
+import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node, type Value } from '@cresset/ir';
+import { concatenatedList, isAnchor, isFusable } from './fusable.ts';
 
 export interface FuseOptions {
   /** Bound on tensors that a group reads and writes: a kernel can be given so many buffers. */
@@ -22,8 +13,8 @@ export interface FuseOptions {
  * part is then written where it belongs. A group stands where its last operator stood.
  */
 export function fuseGraph(graph: Graph, { maxTensors = 8 }: FuseOptions = {}): boolean {
-  // Nothing is changed until all is planned, and few plans ask.
-  const aliases = (): AliasDb => AliasDb.of(graph);
+  // Nothing is changed until all is planned.
+  const aliases = AliasDb.lazily(graph);
   const blocks = [graph.block];
   for (const node of graph.allNodes()) blocks.push(...node.blocks);
   const planned = blocks.flatMap((block) => new BlockFuser(block, aliases, maxTensors).plan());
@@ -38,16 +29,12 @@ type Group = readonly Node[];
 class BlockFuser {
   /** The group of each node that has one already. */
   readonly #groupOf = new Map<Node, Set<Node>>();
-  /** Nodes that others are not moved past, or only those that read nothing they write. */
-  readonly #barriers: Node[];
 
   constructor(
     private readonly block: Block,
-    private readonly aliases: () => AliasDb,
+    private readonly aliases: AliasDb,
     private readonly maxTensors: number,
-  ) {
-    this.#barriers = [...block.nodes()].filter((node) => mayWriteAnything(node) || mayWrite(node));
-  }
+  ) {}
 
   /** From the last node up, each one draws the makers of its inputs into its group. */
   plan(): Group[] {
@@ -97,18 +84,8 @@ class BlockFuser {
     const usesFit = node.outputs.every((output) =>
       output.uses.every(({ user }) => group.has(user) || this.#atLevel(user).isAfter(last)),
     );
-    if (!usesFit || this.#isWrittenBetween(node, last) || !anchorFits(node, group)) return false;
+    if (!usesFit || !this.aliases.mayWaitUntil(node, last) || !anchorFits(node, group)) return false;
     return tensorCount(new Set([...group, node])) <= this.maxTensors;
-  }
-
-  #isWrittenBetween(node: Node, last: Node): boolean {
-    const read = withViewed(node.inputs);
-    return this.#barriers.some(
-      (barrier) =>
-        barrier.isAfter(node) &&
-        barrier.isBefore(last) &&
-        (mayWriteAnything(barrier) || this.aliases().writesToAlias(barrier, read)),
-    );
   }
 
   /** The ancestor of a node, or itself, in this block. */
@@ -117,32 +94,6 @@ class BlockFuser {
     while (ancestor.owningBlock !== this.block) ancestor = ancestor.owningBlock.owningNode!;
     return ancestor;
   }
-}
-
-const callers: ReadonlySet<string> = new Set([
-  'prim::CallFunction',
-  'prim::CallMethod',
-  'prim::Enter',
-  'prim::Exit',
-  'prim::fork',
-  'prim::awaitable',
-]);
-
-/** Whether a node, or one in its blocks, runs code that is not seen here: it may write to tensors that it was not given. */
-function mayWriteAnything(node: Node): boolean {
-  return callers.has(node.kind) || node.blocks.some((block) => [...block.nodes()].some(mayWriteAnything));
-}
-
-/** Whether a node, or one in its blocks, writes to something. */
-function mayWrite(node: Node): boolean {
-  return directlyWritten(node)?.length !== 0 || node.blocks.some((block) => [...block.nodes()].some(mayWrite));
-}
-
-/** The values, and those whose memory they may share although no schema says so. */
-function withViewed(values: readonly Value[]): Set<Value> {
-  const found = new Set(values);
-  for (const { node } of found) if (mayGiveView(node)) for (const input of node.inputs) found.add(input);
-  return found;
 }
 
 /** A group has one anchor, which is computed first: it uses no other member, and members are all that use it. One that ends

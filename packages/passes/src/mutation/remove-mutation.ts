@@ -3,14 +3,15 @@ import {
   type Block,
   constantValue,
   type Graph,
+  isNew,
   logGraph,
   mayChange,
   type Node,
   operatorsFor,
-  type Use,
+  readsOnly,
   type Value,
 } from '@cresset/ir';
-import { mayGiveView, rowOf } from '../fusion/fusable.ts';
+import { rowOf } from '../fusion/fusable.ts';
 
 /** How the log calls this file. */
 const LOG = 'remove_mutation';
@@ -218,16 +219,6 @@ function isPointwiseInPlace(node: Node): boolean {
 
 /** Whether a value is new in this block and what used it before cannot have kept it. */
 function isOnlyReadBefore(value: Value, writer: Node): boolean {
-  const maker = value.node;
-  if (maker.kind.startsWith('prim::') || maker.owningBlock !== writer.owningBlock || mayGiveView(maker)) return false;
-  const returned = maker.maybeSchema()?.returns[value.offset];
-  if (!returned || returned.aliasInfo || returned.type.kind !== 'TensorType') return false;
+  if (!isNew(value) || value.node.owningBlock !== writer.owningBlock) return false;
   return value.uses.every((use) => use.user.isAfter(writer) || use.user === writer || readsOnly(use));
-}
-
-/** Whether what this user gives cannot be, or hold, the tensor it uses. */
-function readsOnly({ user, offset }: Use): boolean {
-  if (!user.kind.startsWith('aten::') || user.blocks.length > 0 || mayGiveView(user)) return false;
-  const argument = user.maybeSchema()?.arguments[offset];
-  return argument !== undefined && argument.type.kind === 'TensorType' && !argument.aliasInfo;
 }

@@ -7,7 +7,6 @@ import {
   type Node,
   TensorType,
   type Value,
-  Writers,
 } from '@cresset/ir';
 
 /** How the log calls this file. */
@@ -36,22 +35,16 @@ export function peepholeAliasSensitive(graph: Graph, useShapes = true): boolean 
 }
 
 class AliasSensitive {
-  /** As the graph was before anything was changed. */
-  #known: AliasDb | null = null;
   /** Values whose aliases are not what the AliasDb knows any more. */
   readonly #stale: Value[] = [];
 
-  readonly #writers: Writers;
+  readonly #aliasDb: AliasDb;
 
   constructor(
     private readonly graph: Graph,
     private readonly useShapes: boolean,
   ) {
-    this.#writers = new Writers(graph);
-  }
-
-  get #aliasDb(): AliasDb {
-    return (this.#known ??= AliasDb.of(this.graph));
+    this.#aliasDb = AliasDb.lazily(graph);
   }
 
   runOn(block: Block): boolean {
@@ -68,7 +61,7 @@ class AliasSensitive {
   #replaceRanks(node: Node, rank: bigint): boolean {
     let changed = false;
     const queries = node.output().uses.filter(({ user }) => user.kind === 'aten::dim');
-    const isWritten = queries.length > 0 && this.#writers.areOf(node.output());
+    const isWritten = queries.length > 0 && this.#aliasDb.hasWriters(node.output());
     for (const { user } of queries) {
       if (isWritten && !this.#aliasDb.moveAfterTopologicallyValid(node, user)) continue;
       if (!mayChange(LOG, user)) continue;

@@ -1,4 +1,5 @@
 import {
+  AliasDb,
   type Block,
   constantValue,
   DictType,
@@ -6,24 +7,23 @@ import {
   mayChange,
   type Node,
   type Value,
-  Writers,
 } from '@cresset/ir';
 
 /**
  * Looks into dicts of constant keys that are made in the graph and never written to (PyTorch: PeepholeOptimizeDictIdioms).
  */
 export function peepholeDictIdioms(graph: Graph): boolean {
-  return graph.kinds.has('prim::DictConstruct') && runOn(graph.block, new Writers(graph));
+  return graph.kinds.has('prim::DictConstruct') && runOn(graph.block, AliasDb.lazily(graph));
 }
 
-function runOn(block: Block, writers: Writers): boolean {
+function runOn(block: Block, aliasDb: AliasDb): boolean {
   let changed = false;
   for (const node of block.nodes()) {
-    for (const inner of node.blocks) changed = runOn(inner, writers) || changed;
+    for (const inner of node.blocks) changed = runOn(inner, aliasDb) || changed;
     const dict = node.inputs[0];
     const isDict = dict?.type instanceof DictType && dict.node.kind === 'prim::DictConstruct';
     if (!isDict || (node.kind !== 'aten::len' && node.kind !== 'aten::__getitem__')) continue;
-    if (writers.areOf(dict)) continue;
+    if (aliasDb.hasWriters(dict)) continue;
     const entries = entriesOf(dict.node);
     if (!entries) continue;
     const found = node.kind === 'aten::len' ? lengthOf(node, entries) : entries.get(constantValue(node.input(1)));

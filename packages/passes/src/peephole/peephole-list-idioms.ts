@@ -7,7 +7,6 @@ import {
   mayChange,
   type Node,
   type Value,
-  Writers,
 } from '@cresset/ir';
 
 /** How the log calls this file. */
@@ -34,10 +33,10 @@ class ListIdioms {
   /** Lists that are written to; looked for before anything is changed, where there is something to change. */
   #written: Set<Value> | null = null;
 
-  readonly #writers: Writers;
+  readonly #writers: AliasDb;
 
   constructor(private readonly graph: Graph) {
-    this.#writers = new Writers(graph);
+    this.#writers = AliasDb.lazily(graph);
   }
 
   run(): boolean {
@@ -70,7 +69,7 @@ class ListIdioms {
   /** Whether a value is a list of known elements for good. */
   #isKnown(value: Value): boolean {
     if (!(value.type instanceof ListType) || value.node.kind !== 'prim::ListConstruct') return false;
-    if (!this.#writers.mayBeOf(value)) return true;
+    if (!this.#writers.mayHaveWriters(value)) return true;
     this.#written ??= this.#collectWritten(this.graph.block, AliasDb.of(this.graph), new Set());
     return !this.#written.has(value);
   }

@@ -68,6 +68,12 @@ function converting<Args>(schema: string, request: (args: Args) => Conversion): 
   });
 }
 
+/** As `converting`, into memory of its own whatever the tensor is. */
+const copying = (schema: string): OperatorRow => ({
+  ...converting<Conversion>(schema, (args) => ({ ...args, copy: true })),
+  copies: true,
+});
+
 const asAsked = (args: Conversion): Conversion => args;
 
 const casts = {
@@ -214,9 +220,8 @@ export const conversionRows: readonly OperatorRow[] = [
     asAsked,
   ),
   converting('aten::to.prim_other(Tensor(a) self, bool non_blocking=False, bool copy=False) -> Tensor(b|a)', asAsked),
-  converting<Conversion>(
+  copying(
     'aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor',
-    (args) => ({ ...args, copy: true }),
   ),
   converting<Self & { other: Tensor }>('aten::type_as(Tensor self, Tensor other) -> Tensor', ({ self, other }) => ({
     self,
@@ -248,10 +253,7 @@ export const conversionRows: readonly OperatorRow[] = [
   ),
   ...['cpu', 'cuda'].map((name) => converting<Self>(`aten::${name}(Tensor(a) self) -> Tensor(b|a)`, asAsked)),
   converting('aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)', asAsked),
-  converting<Conversion>('aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor', (args) => ({
-    ...args,
-    copy: true,
-  })),
+  copying('aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor'),
   kernel<Copy>('aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor', {
     shape: ({ self, src }) => {
       checkFitsInto(self.sizes, src.sizes);

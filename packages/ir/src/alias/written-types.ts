@@ -1,4 +1,3 @@
-import { AliasDb } from './alias-db.ts';
 import type { Block } from '../graph/block.ts';
 import { directlyWritten, isNew, isOnlyRead } from './direct-writes.ts';
 import type { Graph } from '../graph/graph.ts';
@@ -11,43 +10,49 @@ import type { Value } from '../graph/value.ts';
 const PLAIN_KINDS: ReadonlySet<Type['kind']> = new Set(['TensorType', 'ListType', 'DictType', 'ClassType']);
 
 /**
- * Says whether anybody writes to a value of a graph, as `AliasDb` does. What types the graph writes to is enough to deny it for most, and takes one
- * look at each node; an `AliasDb`, which takes an element for each value, is made for the rest.
+ * The types of what a graph writes to, which takes one look at each node: enough for an `AliasDb` to deny for most values that anybody writes to
+ * them, before it makes an element for each value.
  *
  * Holds as long as no node is put in that writes.
  */
-export class Writers {
+export class WrittenTypes {
   readonly #mutableTypes = new MutableTypes();
-  /** Null until somebody asks, and where a node may write to anything. */
-  #written: Set<Type> | null = null;
-  #isLookedAt = false;
+  /** Null where a node may write to anything. */
+  #written: Set<Type> | null = new Set();
   /** Values that nodes write to by name. */
   readonly #named = new Set<Value>();
-  #aliasDb: AliasDb | undefined;
 
-  constructor(private readonly graph: Graph) {}
-
-  /** Whether any node writes to the value, or to an input or output of the node. */
-  areOf(of: Value | Node): boolean {
-    if (!this.mayBeOf(of)) return false;
-    if ('inputs' in of ? of.inputs.some((input) => this.#named.has(input)) : this.#named.has(of)) return true;
-    const values = 'inputs' in of ? [...of.inputs, ...of.outputs] : [of];
-    if (values.every((value) => !this.#mayBeWritten(value) || this.#isNobodyElses(value))) return false;
-    this.#aliasDb ??= AliasDb.of(this.graph);
-    return this.#aliasDb.hasWriters(of);
+  constructor(private readonly graph: Graph) {
+    this.#look(graph.block);
   }
 
-  /** As {@link areOf}, as far as types tell. */
-  mayBeOf(of: Value | Node): boolean {
-    if (!this.#isLookedAt) {
-      this.#isLookedAt = true;
-      this.#written = new Set();
-      this.#look(this.graph.block);
-    }
+  /** Whether any node writes to the value, or to an input or output of the node; undefined where types do not tell. */
+  tell(of: Value | Node): boolean | undefined {
+    if (!this.mayHaveWriters(of)) return false;
+    if ('inputs' in of ? of.inputs.some((input) => this.#named.has(input)) : this.#named.has(of)) return true;
+    const values = 'inputs' in of ? [...of.inputs, ...of.outputs] : [of];
+    return values.every((value) => !this.#mayBeWritten(value) || this.#isNobodyElses(value)) ? false : undefined;
+  }
+
+  /** Whether anything is written to of the type of the value, or of an input or output of the node. */
+  mayHaveWriters(of: Value | Node): boolean {
     if (this.#written?.size === 0) return false;
     return 'inputs' in of
       ? of.inputs.some((input) => this.#mayBeWritten(input)) || of.outputs.some((output) => this.#mayBeWritten(output))
       : this.#mayBeWritten(of);
+  }
+
+  /** As {@link mayHaveWriters}, also of the type of what is within containers. */
+  mayHaveWritersWithin({ inputs, outputs }: Node): boolean {
+    if (this.#written?.size === 0) return false;
+    return [...inputs, ...outputs].some(({ type }) => this.#mayBeWrittenWithin(type));
+  }
+
+  #mayBeWrittenWithin(type: Type): boolean {
+    if (this.#isTypeWritten(type)) return true;
+    // What an object holds, and of which type, is told by its class alone.
+    if (type.kind === 'ClassType' || type.kind === 'InterfaceType') return this.#mutableTypes.isMutable(type);
+    return type.containedTypes().some((contained) => this.#mayBeWrittenWithin(contained));
   }
 
   /** Whether a value is new where it is made, and nothing that may write to it has it. */
@@ -56,6 +61,10 @@ export class Writers {
   }
 
   #mayBeWritten({ type }: Value): boolean {
+    return this.#isTypeWritten(type);
+  }
+
+  #isTypeWritten(type: Type): boolean {
     const types = this.#mutableTypes.aliasTypeSet(type);
     if (types === undefined || this.#written === null) return types !== undefined;
     for (const other of this.#written) if (types.some((one) => mayAlias(one, other))) return true;

@@ -12,7 +12,6 @@ import {
   registerOperators,
   TensorType,
   type Value,
-  Writers,
 } from '../index.ts';
 
 beforeAll(() =>
@@ -44,13 +43,13 @@ function parse(body: string): { graph: Graph; values: ReadonlyMap<string, Value>
 /** Names of the values that somebody writes to, or may. */
 function written(body: string): { are: string[]; mayBe: string[] } {
   const { graph, values } = parse(body);
-  const writers = new Writers(graph);
+  const lazily = AliasDb.lazily(graph);
   const names = (of: (value: Value) => boolean): string[] =>
     [...values].filter(([, value]) => of(value)).map(([name]) => name);
   const db = new AliasDb(graph);
-  const are = names((value) => writers.areOf(value));
+  const are = names((value) => lazily.hasWriters(value));
   expect(are).toEqual(names((value) => db.hasWriters(value)));
-  return { are, mayBe: names((value) => writers.mayBeOf(value)) };
+  return { are, mayBe: names((value) => lazily.mayHaveWriters(value)) };
 }
 
 describe('writers', () => {
