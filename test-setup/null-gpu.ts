@@ -95,7 +95,7 @@ export class NullGpu {
     });
     const pass = {
       setPipeline: nothing,
-      setBindGroup: nothing,
+      setBindGroup: (_index: number, group: GPUBindGroup | null) => void (this.misuses += group ? 0 : 1),
       dispatchWorkgroups: () => void calls.dispatches++,
       end: nothing,
     };

@@ -37,6 +37,7 @@ import type { WorkProbe } from './launches/work-probe.ts';
 import { asCressetError, WorkQueue, type DevicePools, type WorkQueueOwner } from './launches/work-queue.ts';
 import { BufferPool, tooLarge, type PooledBuffer } from './memory/buffer-pool.ts';
 import { deviceElementSize } from './memory/element-layout.ts';
+import { IdleMemory } from './memory/idle-memory.ts';
 import { Readbacks } from './memory/readbacks.ts';
 
 /** A stretch of GPU memory as tensors hold it. What lies behind may be exchanged while work that reads it is pending. */
@@ -53,8 +54,6 @@ class WebGpuBuffer implements DeviceBuffer {
 
 /** Free buffers kept for reuse, in bytes; beyond it they go back to the GPU. */
 const keptBytes = 256 * 1024 * 1024;
-/** The same of buffers that lists share. */
-const keptScratchBytes = 256 * 1024 * 1024;
 /** Programs wait where uploads of so many bytes wait for the GPU to make their buffers. */
 const waitingUploadBytes = 32 * 1024 * 1024;
 /** How long the news of a lost device may take, milliseconds. */
@@ -72,6 +71,7 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
   readonly #pipelines: PipelineCache;
   readonly #work: WorkQueue;
   readonly #readbacks: Readbacks;
+  readonly #idle: IdleMemory;
   /** Comes with {@link fetchRecorder}. */
   recorder: CommandLists | null = null;
   #fetchingRecorder: Promise<void> | null = null;
@@ -106,6 +106,11 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
     this.#pipelines = new PipelineCache(gpuDevice, () => this.counters.shaders++);
     this.#work = new WorkQueue(gpuDevice, this.#pools, this.counters, this.#failures, this);
     this.#readbacks = new Readbacks(this.#pools.readbacks, this.#work);
+    this.#idle = new IdleMemory((idleSince) => {
+      this.#giveBack(idleSince);
+      for (const pool of Object.values(this.#pools)) pool.beginSpan();
+      return this.memory().pooled > 0;
+    });
     this.host = {
       work: this.#work,
       uniformPool: this.#pools.uniforms,
@@ -297,18 +302,26 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
   }
 
   submitted(batch: number): void {
-    this.recorder?.scratch.trim(batch, keptScratchBytes);
     this.#pools.elements.trim(batch);
     this.#pools.uniforms.trim(batch);
+    this.#idle.used(batch);
+  }
+
+  trim(): void {
+    this.#giveBack(this.#work.submittedBatch);
+  }
+
+  /** Gives back what is free, and what recorded work has for its replays, where no batch after `idleSince` uses it. */
+  #giveBack(idleSince: number): void {
+    this.recorder?.scratch.trim(idleSince);
+    for (const pool of Object.values(this.#pools)) pool.trim(idleSince, 0);
   }
 
   /** Gives free buffers back to the GPU, which may be what it needs; how many bytes that is. */
   #spare(): number {
     const free = (): number => this.memory().pooled;
     const before = free();
-    const { submittedBatch } = this.#work;
-    this.recorder?.scratch.trim(submittedBatch, 0);
-    for (const pool of Object.values(this.#pools)) pool.trim(submittedBatch, 0);
+    this.trim();
     return before - free();
   }
 
@@ -350,7 +363,8 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.recorder?.scratch.trim(Infinity, 0);
+    this.#idle.stop();
+    this.recorder?.scratch.trim(Infinity);
     this.#work.dispose();
     for (const pool of Object.values(this.#pools)) pool.destroy();
     this.#prepared = new WeakMap();

@@ -107,6 +107,7 @@ export class CommandLists implements LaunchRecorder {
     const scheduled = recorded.flatMap(({ launch }) => (launch as PreparedKernel).launches.map(scheduledLaunch));
     const scratch = scratchPlaces(scratchBytes);
     const list = new WebGpuCommandList(launches, given, scratch, words, this.#uniformsOf(words), scheduled);
+    this.scratch.hold(scratch);
     this.#findScratch(list);
     return list;
   }
@@ -158,8 +159,9 @@ export class CommandLists implements LaunchRecorder {
   }
 
   forget(listed: CommandList): void {
-    const { uniforms } = listed as WebGpuCommandList;
+    const { uniforms, scratch } = listed as WebGpuCommandList;
     this.host.uniformPool.give(uniforms);
+    this.scratch.release(scratch);
   }
 
   #findScratch(list: WebGpuCommandList): void {

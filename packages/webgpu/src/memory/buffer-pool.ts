@@ -21,7 +21,7 @@ export interface BufferPoolOptions {
   readonly spare: () => number;
   /** Told, later, when the GPU could not make a buffer. */
   readonly outOfMemory: (error: CressetError) => void;
-  /** Free buffers are kept up to this sum of bytes; beyond it `trim` hands them back to the GPU. */
+  /** Free buffers are kept up to this sum of bytes, or to what was lately in use at one time; beyond both `trim` hands them back to the GPU. */
   readonly keptBytes: number;
 }
 
@@ -42,6 +42,9 @@ export class BufferPool {
   #freeBytes = 0;
   #heldBytes = 0;
   #peakBytes = 0;
+  /** The most bytes that were in use at one time in this span of time, and in the one before. */
+  #usedPeak = 0;
+  #earlierPeak = 0;
   /** Buffers made since the device was made. */
   allocated = 0;
   /** Bytes that are kept for buffers to be there. */
@@ -75,10 +78,13 @@ export class BufferPool {
       for (let index = free.length - 1; index >= 0; index--) {
         if (free[index].lastBatch > idleSince) continue;
         this.#freeBytes -= size;
+        this.#noteUse();
         return free.splice(index, 1)[0];
       }
     }
-    return this.#create(size);
+    const made = this.#create(size);
+    this.#noteUse();
+    return made;
   }
 
   /** Takes a buffer back. */
@@ -90,17 +96,27 @@ export class BufferPool {
     this.#freeBytes += buffer.byteLength;
   }
 
-  /** Hands back to the GPU what is free beyond `kept` bytes and not in use by a batch after `idleSince`, the largest first. */
-  trim(idleSince: number, kept = this.#options.keptBytes): void {
+  /**
+   * Hands back to the GPU what is free beyond `kept` bytes and not in use by a batch after `idleSince`: what was used longest ago first. By default as
+   * much is kept as was lately in use at one time, since a program that is called again takes that again.
+   */
+  trim(idleSince: number, kept = Math.max(this.#options.keptBytes, this.#usedPeak, this.#earlierPeak)): void {
     if (this.#freeBytes <= kept) return;
-    for (const [size, free] of [...this.#free].sort((a, b) => b[0] - a[0])) {
-      for (let index = free.length - 1; index >= 0 && this.#freeBytes > kept; index--) {
-        if (free[index].lastBatch > idleSince) continue;
-        const [buffer] = free.splice(index, 1);
-        this.#freeBytes -= size;
-        this.discard(buffer);
-      }
+    const idle = [...this.#free.values()].flat().filter(({ lastBatch }) => lastBatch <= idleSince);
+    idle.sort((a, b) => a.lastBatch - b.lastBatch || b.byteLength - a.byteLength);
+    for (const buffer of idle) {
+      if (this.#freeBytes <= kept) return;
+      const free = this.#free.get(buffer.byteLength)!;
+      free.splice(free.indexOf(buffer), 1);
+      this.#freeBytes -= buffer.byteLength;
+      this.discard(buffer);
     }
+  }
+
+  /** Another span of time begins: what was in use in the last one counts for one more. */
+  beginSpan(): void {
+    this.#earlierPeak = this.#usedPeak;
+    this.#usedPeak = this.#heldBytes - this.#freeBytes;
   }
 
   /** Hands a buffer that was taken back to the GPU. */
@@ -126,6 +142,10 @@ export class BufferPool {
     for (const free of this.#free.values()) for (const buffer of free) this.discard(buffer);
     this.#free.clear();
     this.#freeBytes = 0;
+  }
+
+  #noteUse(): void {
+    this.#usedPeak = Math.max(this.#usedPeak, this.#heldBytes - this.#freeBytes);
   }
 
   #create(size: number): PooledBuffer {
