@@ -1,7 +1,8 @@
-import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, isIntegral, promoteTypes, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
+import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { scalarWriter } from '../../kernels/elements.ts';
-import { check } from '../../kernels/errors.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { finish, type Pieces } from '../../kernels/loops/pieces.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -16,20 +17,26 @@ export interface Labelled {
   readonly labels: readonly string[];
 }
 
-/** Where intermediate results come from and how two operands are multiplied, null where that is done at once. */
+/** Where intermediate results come from and how two operands are converted and multiplied, null where that is done at once. */
 interface Multiplier {
   allocate(sizes: readonly number[], dtype: ScalarType): Tensor;
+  copy(target: Tensor, source: Tensor): Pieces | null;
   multiply(left: Tensor, right: Tensor, out: Tensor, dims: ProductDims): Pieces | null;
 }
 
 const hostMultiplier: Multiplier = {
   allocate: Tensor.empty,
+  copy: copyPieces,
   multiply: (left, right, out, dims) => productPieces(left, right, out, undefined, dims),
 };
 
 function deviceMultiplier(label: string, context: LoweringContext): Multiplier {
   return {
     allocate: context.temporary.bind(context),
+    copy: (target, source) => {
+      lowerCopy(target, source, context, label);
+      return null;
+    },
     multiply: (left, right, out, dims) => {
       lowerProduct(label, { left, right, out }, context, dims);
       return null;
@@ -83,40 +90,105 @@ function multiplyLabelled(left: Labelled, right: Labelled, out: Labelled, multip
   );
 }
 
-/** Contracts operands pair by pair (in the order of `path`, else from the left) until `out` is filled. */
+/** What is known of an operand, or of what comes of two, before anything is computed. */
+interface Planned {
+  readonly dtype: ScalarType;
+  readonly labels: readonly string[];
+  readonly sizes: ReadonlyMap<string, number>;
+}
+
+/** Two operands, by their places among those that are left, and what is made of them. */
+interface Step extends Planned {
+  readonly first: number;
+  readonly second: number;
+}
+
+const hasMany = ({ sizes }: Planned, label: string): boolean => (sizes.get(label) ?? 1) !== 1;
+
+/** Numbers that are added up are wider than a bool or a small integer. */
+const summed = (dtype: ScalarType): ScalarType => (isIntegral(dtype, true) ? 'int64' : dtype);
+
+/**
+ * The steps of a contraction (in the order of `path`, else from the left). Where nothing is summed up over both operands they are multiplied as
+ * elements are, whatever their dtypes, and what only one of them has is summed up before; else it is a product of matrices, of one dtype.
+ */
+function planSteps(operands: readonly Labelled[], output: readonly string[], path: readonly number[] | null): Step[] {
+  const rest: Planned[] = operands.map((operand) => ({
+    dtype: operand.tensor.dtype,
+    labels: operand.labels,
+    sizes: labelSizes([operand]),
+  }));
+  if (rest.length === 1) {
+    const [{ dtype, labels, sizes }] = rest;
+    const isSummed = labels.some((label) => !output.includes(label));
+    return [{ first: 0, second: 1, dtype: isSummed ? summed(dtype) : dtype, labels: output, sizes }];
+  }
+  const steps: Step[] = [];
+  while (rest.length > 1) {
+    const [first, second] = path ? path.slice(2 * steps.length, 2 * steps.length + 2) : [0, 1];
+    const [left, right] = [rest[first], rest[second]];
+    rest.splice(Math.max(first, second), 1);
+    rest.splice(Math.min(first, second), 1);
+    const all = [...new Set([...left.labels, ...right.labels])];
+    const isKept = (label: string): boolean =>
+      output.includes(label) || rest.some((other) => other.labels.includes(label) && hasMany(other, label));
+    const gone = all.filter((label) => !isKept(label));
+    const isShared = (label: string): boolean => hasMany(left, label) && hasMany(right, label);
+    const [ofLeft, ofRight] = [left, right].map((each) =>
+      gone.some((label) => hasMany(each, label) && !isShared(label)) ? summed(each.dtype) : each.dtype,
+    );
+    if (gone.some(isShared)) {
+      if (ofLeft === 'bool') throw notImplementedFor('bmm', dtypeName(ofLeft));
+      check(ofLeft === ofRight, () => `expected scalar type ${dtypeName(ofLeft)} but found ${dtypeName(ofRight)}`);
+    }
+    const sizes = new Map(all.map((label) => [label, (hasMany(left, label) ? left : right).sizes.get(label) ?? 1]));
+    const labels = rest.length === 0 ? output : all.filter(isKept);
+    const step = { first, second, dtype: promoteTypes(ofLeft, ofRight), labels, sizes };
+    steps.push(step);
+    // As in PyTorch, the result takes its place at the end with a path, at the front without one.
+    if (path) rest.push(step);
+    else rest.unshift(step);
+  }
+  return steps;
+}
+
+/** Contracts operands pair by pair until `out` is filled. */
 function* contract(
   operands: readonly Labelled[],
   out: Labelled,
   multiplier: Multiplier,
   path: readonly number[] | null,
 ): Pieces {
+  const steps = planSteps(operands, out.labels, path);
   const rest = [...operands];
   if (rest.length === 1) {
     const one = Tensor.empty([], out.tensor.dtype);
     scalarWriter(one)(0, 1n);
     rest.push({ tensor: one, labels: [] });
   }
-  for (let step = 0; rest.length > 1; step++) {
-    const [first, second] = path ? [path[2 * step], path[2 * step + 1]] : [0, 1];
-    const left = rest[first];
-    const right = rest[second];
+  for (const [at, { first, second, dtype, labels, sizes }] of steps.entries()) {
+    const pair = [rest[first], rest[second]];
     rest.splice(Math.max(first, second), 1);
     rest.splice(Math.min(first, second), 1);
-    if (rest.length === 0) {
-      yield* multiplyLabelled(left, right, out, multiplier) ?? [];
-      return;
+    for (const [side, { tensor, labels: own }] of pair.entries()) {
+      if (tensor.dtype === dtype) continue;
+      const converted = multiplier.allocate(tensor.sizes, dtype);
+      yield* multiplier.copy(converted, tensor) ?? [];
+      pair[side] = { tensor: converted, labels: own };
     }
-    const needed = new Set([...out.labels, ...rest.flatMap(({ labels }) => labels)]);
-    const labels = [...new Set([...left.labels, ...right.labels])].filter((label) => needed.has(label));
-    const sizes = labelSizes([left, right]);
-    const tensor = multiplier.allocate(
-      labels.map((label) => sizes.get(label)!),
-      out.tensor.dtype,
-    );
-    yield* multiplyLabelled(left, right, { tensor, labels }, multiplier) ?? [];
-    // As in PyTorch, the result takes its place at the end with a path, at the front without one.
-    if (path) rest.push({ tensor, labels });
-    else rest.unshift({ tensor, labels });
+    const isLast = at === steps.length - 1;
+    const result = isLast
+      ? out
+      : {
+          tensor: multiplier.allocate(
+            labels.map((label) => sizes.get(label)!),
+            dtype,
+          ),
+          labels,
+        };
+    yield* multiplyLabelled(pair[0], pair[1], result, multiplier) ?? [];
+    if (path) rest.push(result);
+    else rest.unshift(result);
   }
 }
 
@@ -247,20 +319,14 @@ export function labelledRow<Args>(
   return kernel<Args>(schema, {
     out: schema.startsWith('aten::einsum') ? undefined : true,
     shape(args): TensorMeta {
-      const { operands, output } = rule(args);
+      const { operands, output, path } = rule(args);
       const sizes = labelSizes(operands);
-      const dtype = operands[0].tensor.dtype;
-      for (const { tensor } of operands) {
-        check(
-          tensor.dtype === dtype,
-          () => `expected scalar type ${dtypeName(dtype)} but found ${dtypeName(tensor.dtype)}`,
-        );
-      }
+      const { dtype } = planSteps(operands, output, path ?? null).at(-1)!;
       return { sizes: output.map((name) => sizes.get(name)!), dtype };
     },
     host: (args, [out]) => fill(args, out, hostMultiplier),
     lower: (args, [out], context) => finish(fill(args, out, deviceMultiplier(label, context))),
-    lowerable: (args) => !isComplex(rule(args).operands[0].tensor.dtype),
+    lowerable: (args) => !rule(args).operands.some(({ tensor }) => isComplex(tensor.dtype)),
   });
 }
 
