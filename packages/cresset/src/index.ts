@@ -72,6 +72,12 @@ export function memory(): Promise<MemoryReport> {
 }
 
 /**
+ * Gives back what is kept for runs to come, as far as no run under way uses it (torch.cuda.empty_cache): buffers of the GPU, and on the CPU, where no model is left,
+ * the memory that programs compute in. That happens by itself some seconds after a model was disposed of, and half a minute after its last call.
+ */
+memory.trim = (): Promise<void> => library.trim();
+
+/**
  * Tells what a model would take, before it is loaded: of a file over 32 MB only what stands beside the weights is read. What a run makes
  * comes on top and depends on the inputs.
  */

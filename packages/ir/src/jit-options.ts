@@ -68,7 +68,7 @@ let logLevels: ReadonlyMap<string, number> = new Map();
 let limits: ReadonlyMap<string, number> = new Map();
 let changes = new Map<string, number>();
 let sink: (text: string) => void = (text) => console.debug(text.trimEnd());
-const listeners: (() => void)[] = [];
+const listeners = new Set<() => void>();
 
 /** The switches as they are. Before the first {@link setJitOptions} they come from the environment, or the page's address. */
 export function jitOptions(): JitOptions {
@@ -113,10 +113,11 @@ export function writeJitLog(text: string): void {
   sink(text);
 }
 
-/** Calls `listener` now and after every change of the switches. */
-export function onJitOptions(listener: () => void): void {
-  listeners.push(listener);
+/** Calls `listener` now and after every change of the switches, until what it returns is called. */
+export function onJitOptions(listener: () => void): () => void {
+  listeners.add(listener);
   listener();
+  return () => void listeners.delete(listener);
 }
 
 /** Takes over all switches of another thread. */

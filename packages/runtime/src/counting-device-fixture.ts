@@ -51,6 +51,8 @@ export class CountingDevice implements ComputeDevice {
     return { live: this.counters.liveBytes, pooled: 0, peak: 0 };
   }
 
+  trim(): void {}
+
   async flush(): Promise<void> {}
 
   failureSince(): null {

@@ -145,6 +145,8 @@ export interface ComputeDevice extends DeviceMemory {
   /** Fetches the recorder of a device that comes without one; without it where it cannot be had. */
   fetchRecorder?(): Promise<void>;
   memory(): DeviceMemoryUse;
+  /** Gives back what is kept for work to come, as far as none under way uses it. */
+  trim(): void;
   /** Enqueues one kernel; its shader is compiled in the background on first use. The operands' storages are read and
    * written on the device: a storage that is stored to becomes device-only. Throws where a binding limit is exceeded. */
   launch(kernel: Kernel): void;

@@ -1,6 +1,7 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { Registration, WireModule } from '@cresset/runtime';
-import { openFile, ScriptModule, withMethods } from './script-module.ts';
+import type { LoadedFile } from './loaded-file.ts';
+import { loadedFile, openFile, ScriptModule, withMethods } from './script-module.ts';
 import type { Tensor } from './values/tensor.ts';
 import { inMessages, WireArguments, type Input } from './values/value.ts';
 
@@ -82,7 +83,8 @@ export class AuthoredModule extends ScriptModule {
    * from does.
    */
   registerModule(name: string, module: Submodule): Promise<this> {
-    return this.#register(name, () => ({ kind: 'module', module: moduleToWire(module) }));
+    const { used } = this[loadedFile];
+    return this.#register(name, () => ({ kind: 'module', module: moduleToWire(module, used) }));
   }
 
   /** Compiles methods from source (ScriptModule.define). They see each other and those that were defined before. */
@@ -103,9 +105,11 @@ export class AuthoredModule extends ScriptModule {
   }
 }
 
-function moduleToWire(module: Submodule): WireModule {
+/** @param used gets the programs that the modules came from */
+function moduleToWire(module: Submodule, used: LoadedFile[]): WireModule {
   if (module instanceof ScriptModule) {
     const { model, path } = module[inMessages];
+    used.push(module[loadedFile]);
     return { kind: 'module', model, path };
   }
   if (typeof module !== 'object' || module === null || !('container' in module)) {
@@ -116,6 +120,6 @@ function moduleToWire(module: Submodule): WireModule {
   }
   return {
     kind: module.container,
-    modules: module.modules.map(([name, each]) => [name, moduleToWire(each)] as const),
+    modules: module.modules.map(([name, each]) => [name, moduleToWire(each, used)] as const),
   };
 }

@@ -146,10 +146,7 @@ export class CompilationUnit {
 
   /** Frees what its functions and objects hold. */
   async dispose(): Promise<void> {
-    const file = await this.#opening;
-    if (!file || file.disposed) return;
-    file.disposed = true;
-    await file.placement.client.request('done', { type: 'dispose', model: file.id });
+    await (await this.#opening)?.dispose();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -176,5 +173,7 @@ export async function openProgram(
   const model = library.nextModel();
   const request = { type: 'create', model, device, className, uses: used?.id ?? null, memoryLimit } as const;
   const { summary } = await placement.client.request('loaded', request);
-  return new LoadedFile(placement, model, summary);
+  const file = new LoadedFile(placement, model, summary);
+  if (used) file.used.push(used);
+  return file;
 }

@@ -148,6 +148,12 @@ export class Library {
     };
   }
 
+  /** Has what is kept for work to come given back, wherever programs run. */
+  async trim(): Promise<void> {
+    const placements = await this.placements();
+    await Promise.all(placements.map(({ client }) => client.request('done', { type: 'trim' })));
+  }
+
   /** Starts the worker another way; throws where it has been started. */
   setWorker(startWorker: StartWorker): void {
     if (this.#inWorker) {

@@ -23,29 +23,72 @@ export const ARGUMENT_RULES = { kwargs: 'object', signal: 'signal' } as const sa
 const LEAST_KEPT_BYTES = 64 << 10;
 const MOST_KEPT_BYTES = 16 << 20;
 
+/** Memory of results that were disposed of. Results know it, and not the program that they come from: to have one keeps no model alive. */
+class SpareResults {
+  #buffers: ArrayBuffer[] = [];
+  #isClosed = false;
+
+  readonly keep = (buffer: ArrayBuffer): void => {
+    const bytes = this.#buffers.reduce((sum, { byteLength }) => sum + byteLength, buffer.byteLength);
+    if (this.#isClosed || buffer.byteLength < LEAST_KEPT_BYTES || bytes > MOST_KEPT_BYTES) return;
+    // Detached, so that who kept an array of it reads nothing of other results.
+    this.#buffers.push(structuredClone(buffer, { transfer: [buffer] }));
+  };
+
+  take(): ArrayBuffer[] {
+    return this.#buffers.splice(0);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#buffers = [];
+  }
+}
+
+/** A program where it runs. */
+interface HostedProgram {
+  readonly placement: Placement;
+  readonly id: number;
+  /** Of the request that loaded it. */
+  readonly request: number | null;
+}
+
+async function end({ placement: { client }, id, request }: HostedProgram): Promise<void> {
+  if (request !== null) client.endProgress(request);
+  await client.request('done', { type: 'dispose', model: id });
+}
+
+// A model that the page forgot must not be held for ever: the safety net below `dispose`, never the plan.
+const forgotten = new FinalizationRegistry<HostedProgram>((program) => void end(program).catch(() => undefined));
+
 /** What modules of one loaded file share. */
-export class LoadedFile {
+export class LoadedFile implements HostedProgram {
   disposed = false;
   lastProfile: RunProfile | null = null;
   /** What arguments of the last call came back in: new memory of that size takes longer to come by than to fill. */
   #spare: ArrayBuffer[] = [];
-  /** Of results of calls that were disposed of. */
-  #disposed: ArrayBuffer[] = [];
+  readonly #results = new SpareResults();
+
+  /** Programs whose modules, functions and classes this one uses: they live as long. */
+  readonly used: LoadedFile[] = [];
 
   constructor(
     readonly placement: Placement,
     readonly id: number,
     public summary: ModelSummary,
-    /** Of the request that loaded it. */
     readonly request: number | null = null,
-  ) {}
+  ) {
+    forgotten.register(this, { placement, id, request }, this);
+  }
 
-  readonly #keep = (buffer: ArrayBuffer): void => {
-    const bytes = this.#disposed.reduce((sum, { byteLength }) => sum + byteLength, buffer.byteLength);
-    if (this.disposed || buffer.byteLength < LEAST_KEPT_BYTES || bytes > MOST_KEPT_BYTES) return;
-    // Detached, so that who kept an array of it reads nothing of other results.
-    this.#disposed.push(structuredClone(buffer, { transfer: [buffer] }));
-  };
+  /** Frees it when the calls that were made before have ended. */
+  async dispose(): Promise<void> {
+    if (this.disposed) return;
+    this.disposed = true;
+    this.#results.close();
+    forgotten.unregister(this);
+    await end(this);
+  }
 
   async call(module: string, method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
     checkOptions(`call '${method}'`, options, { ...ARGUMENT_RULES, onProgress: 'function' });
@@ -56,7 +99,7 @@ export class LoadedFile {
     const args = inputs.map((input) => values.value(input));
     const kwargs = values.named(named);
     const tellsProgress = onProgress !== undefined;
-    const disposed = this.#disposed.splice(0);
+    const disposed = this.#results.take();
     const request = {
       type: 'call',
       model: this.id,
@@ -75,6 +118,6 @@ export class LoadedFile {
     const { result } = await this.placement.client.request('called', request, requestOptions);
     note(result);
     this.#spare = [...result.spared];
-    return fromWire(result.value, this.#keep);
+    return fromWire(result.value, this.#results.keep);
   }
 }

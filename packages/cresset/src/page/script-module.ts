@@ -328,13 +328,12 @@ export class ScriptModule {
     return (await placement.client.request('model-memory', { type: 'model-memory', model: id })).report;
   }
 
-  /** Frees the model's memory, on the GPU too, when the calls that were made before have ended. Modules below it end with it. */
-  async dispose(): Promise<void> {
-    if (this.#file.disposed) return;
-    this.#file.disposed = true;
-    const { id, placement, request } = this.#file;
-    if (request !== null) placement.client.endProgress(request);
-    await placement.client.request('done', { type: 'dispose', model: id });
+  /**
+   * Frees the model's memory, on the GPU too, when the calls that were made before have ended. Modules below it end with it. What is never disposed of is freed
+   * some time after nothing refers to it any more.
+   */
+  dispose(): Promise<void> {
+    return this.#file.dispose();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -13,6 +13,11 @@ export const memoryHandlers: RequestHandlers = {
     return { type: 'memory', report };
   },
 
+  async trim(_request, host) {
+    await host.trim(1);
+    return { type: 'done' };
+  },
+
   async 'model-memory'({ model: id }, host) {
     const model = host.model(id);
     return model.enqueue(async () => {

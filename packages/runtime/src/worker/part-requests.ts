@@ -255,6 +255,12 @@ export interface MemoryRequest {
   readonly id: number;
 }
 
+/** Has what no work uses given back; answered with `done`. */
+export interface TrimRequest {
+  readonly type: 'trim';
+  readonly id: number;
+}
+
 export interface MemoryReport {
   readonly models: number;
   /** Bytes in use on the device, of all models. */
@@ -299,6 +305,7 @@ export type PartRequest =
   | PassesRequest
   | ExpectedInputsRequest
   | MemoryRequest
+  | TrimRequest
   | ModelMemoryRequest
   | TrainRequest
   | RegisterOperatorRequest

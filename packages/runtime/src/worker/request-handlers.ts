@@ -30,6 +30,7 @@ export const PART_OF_REQUEST: Readonly<Record<PartRequest['type'], string>> = {
   passes: 'inspection',
   memory: 'memory',
   'model-memory': 'memory',
+  trim: 'memory',
   save: 'saving',
   freeze: 'freezing',
   graph: 'passes',

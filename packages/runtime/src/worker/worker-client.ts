@@ -39,6 +39,8 @@ export class WorkerClient {
   readonly #waiting = new Map<number, Waiting>();
   /** Who is told of progress, by request. A model goes on with that of its file after it was loaded. */
   readonly #listeners = new Map<number, NonNullable<TransferOptions['onProgress']>>();
+  /** Ends the sending of switches. */
+  readonly #unfollow: () => void;
   #nextId = 1;
   #broken: CressetError | null = null;
 
@@ -46,7 +48,7 @@ export class WorkerClient {
     this.#port = port;
     this.#options = options;
     port.receive((message) => this.#receive(message));
-    onJitOptions(() => port.send({ type: 'jit-options', options: jitOptions() }, []));
+    this.#unfollow = onJitOptions(() => port.send({ type: 'jit-options', options: jitOptions() }, []));
   }
 
   /** Sends a request and resolves with its answer, which has to be of `type`. Rejects with a CressetError. */
@@ -107,6 +109,7 @@ export class WorkerClient {
   /** Ends everything: the other side is gone. */
   break(error: CressetError): void {
     this.#broken ??= error;
+    this.#unfollow();
     this.#listeners.clear();
     for (const [id, each] of this.#waiting) {
       this.#endWaiting(id);

@@ -2,7 +2,7 @@ import { registerAllOperators } from '@cresset/operators';
 import { readFileSync } from 'node:fs';
 import { CressetError, setJitOptions } from '@cresset/ir';
 import type { ComputeDevice, DeviceCapabilities } from '@cresset/tensorexpr';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { register as registerMemory } from '../parts/memory.ts';
 import { CountingDevice } from '../counting-device-fixture.ts';
 import { inProcessPorts } from './in-process-ports.ts';
@@ -342,5 +342,57 @@ describe('WorkerHost', () => {
     await client.request('done', { type: 'dispose', model: 1 });
     expect((await failure(client.request('called', call([picture()])))).code).toBe('MODEL_DISPOSED');
     expect((await client.request('memory', { type: 'memory' })).report.models).toBe(0);
+  });
+
+  it('is sent switches until it is gone', () => {
+    const [port] = inProcessPorts<Request, FromHost>();
+    const send = vi.spyOn(port, 'send');
+    const client = new WorkerClient(port);
+    setJitOptions({});
+    expect(send).toHaveBeenCalledTimes(2);
+    client.break(new CressetError('SHUT_DOWN', 'gone'));
+    setJitOptions({});
+    expect(send).toHaveBeenCalledTimes(2);
+  });
+
+  it('has devices trimmed some time after a model went, and drops the memory of the host with the last one', async () => {
+    vi.useFakeTimers();
+    try {
+      const opened: CountingDevice[] = [];
+      const client = connect(undefined, async () => {
+        opened.push(Object.assign(new CountingDevice(), { trim: vi.fn(), dispose: vi.fn() }));
+        return opened.at(-1)!;
+      });
+      const load = (model: number) =>
+        client.request('loaded', { type: 'load', model, input: new Uint8Array(digits).buffer, device: 'cpu' });
+      await Promise.all([load(1), load(2)]);
+      await client.request('done', { type: 'dispose', model: 1 });
+      expect(opened[0].trim).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(5000);
+      expect(opened[0].trim).toHaveBeenCalledTimes(1);
+      expect(opened[0].dispose).not.toHaveBeenCalled();
+      await client.request('done', { type: 'dispose', model: 2 });
+      // One that comes in time has the memory that is there.
+      await load(3);
+      await vi.advanceTimersByTimeAsync(5000);
+      expect(opened[0].dispose).not.toHaveBeenCalled();
+      await client.request('done', { type: 'dispose', model: 3 });
+      await vi.advanceTimersByTimeAsync(5000);
+      expect(opened[0].dispose).toHaveBeenCalledTimes(1);
+      expect(vi.getTimerCount()).toBe(0);
+      await load(4);
+      expect(opened).toHaveLength(2);
+      await client.request('done', { type: 'trim' });
+      expect(opened[1].dispose).not.toHaveBeenCalled();
+      // What is being loaded has its device already.
+      await client.request('done', { type: 'dispose', model: 4 });
+      await Promise.all([load(5), client.request('done', { type: 'trim' })]);
+      expect(opened[1].dispose).not.toHaveBeenCalled();
+      await client.request('done', { type: 'dispose', model: 5 });
+      await client.request('done', { type: 'trim' });
+      expect(opened[1].dispose).toHaveBeenCalledTimes(1);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

@@ -47,6 +47,9 @@ export interface HostEnvironment {
   readonly parts?: PartLoader;
 }
 
+/** So long the memory of a model that is gone is kept for the next one, in milliseconds. */
+const REST_MS = 4000;
+
 /** Progress is reported this often at most, in milliseconds: a page redraws no faster. */
 const PROGRESS_INTERVAL_MS = 30;
 
@@ -79,6 +82,7 @@ export class WorkerHost {
   readonly #aborts = new Map<number, AbortController>();
   #device: Promise<ComputeDevice> | null = null;
   #hostDevice: Promise<ComputeDevice | null> | undefined;
+  #resting: ReturnType<typeof setTimeout> | null = null;
 
   /** @param device where the first program is to run, which is opened at once */
   constructor(port: Port<Request, FromHost>, environment: HostEnvironment, device: DeviceChoice | null = null) {
@@ -200,6 +204,7 @@ export class WorkerHost {
       }
     } catch (error) {
       model.dispose();
+      this.#trimLater();
       throw error;
     }
     this.add(request.model, model);
@@ -268,7 +273,36 @@ export class WorkerHost {
     const model = this.models.get(id);
     this.models.delete(id);
     await model?.enqueue(async () => model.dispose());
+    this.#trimLater();
     return { type: 'done' };
+  }
+
+  #trimLater(): void {
+    if (this.#resting !== null) return;
+    // In an AudioWorklet there are no timers.
+    if (typeof setTimeout === 'undefined') return void this.trim();
+    const timer = setTimeout(() => {
+      this.#resting = null;
+      void this.trim();
+    }, REST_MS);
+    this.#resting = timer;
+    // Node is not to wait for it; in a browser it is a number.
+    if (typeof timer === 'object') timer.unref();
+  }
+
+  /**
+   * Has devices give back what no work uses. A memory of WebAssembly never becomes smaller: where there is no model left, that goes as a whole, and the next
+   * model has a new one.
+   *
+   * @param asking how many of the requests under way are for this
+   */
+  async trim(asking = 0): Promise<void> {
+    const host = await this.#hostDevice;
+    for (const device of await this.openedDevices()) device.trim();
+    if (this.models.size > 0) return;
+    if (this.#aborts.size > asking) return this.#trimLater();
+    this.#hostDevice = undefined;
+    host?.dispose();
   }
 
   /** Ends what is under way, frees all models and gives the device back. */
@@ -278,6 +312,7 @@ export class WorkerHost {
     const devices = await this.openedDevices();
     this.#device = null;
     this.#hostDevice = undefined;
+    if (this.#resting !== null) clearTimeout(this.#resting);
     for (const device of devices) device.dispose();
   }
 

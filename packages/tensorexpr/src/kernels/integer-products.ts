@@ -27,5 +27,5 @@ export interface IntegerProducts {
 
 /** Who multiplies integers in this thread, where somebody does. */
 export interface IntegerServices {
-  readonly integerProducts?: IntegerProducts;
+  readonly integerProducts?: IntegerProducts | undefined;
 }

@@ -157,11 +157,19 @@ export class LaunchLists implements LaunchRecorder {
     });
   }
 
+  /** Gives up what lists share, behind the work that waits; the next replay takes it anew. */
+  trim(): void {
+    this.device.turns.after(() => this.#giveScratch());
+  }
+
+  #giveScratch(): void {
+    if (this.#scratchBytes > 0) this.device.linear.give(this.#scratch);
+    this.#scratchBytes = 0;
+  }
+
   #takeScratch(byteLength: number): number {
-    const { linear: memory } = this.device;
     if (byteLength > this.#scratchBytes) {
-      if (this.#scratchBytes > 0) memory.give(this.#scratch);
-      this.#scratchBytes = 0;
+      this.#giveScratch();
       this.#scratch = this.device.takeMemory(byteLength);
       this.#scratchBytes = byteLength;
     }

@@ -276,6 +276,10 @@ export class WasmDevice implements ComputeDevice {
     return { live: this.counters.liveBytes, pooled: this.recorder.scratchBytes + packed, peak: this.#peak };
   }
 
+  trim(): void {
+    this.recorder.trim();
+  }
+
   async flush(failures = this.#toldFailures): Promise<void> {
     while (this.turns.idle) await this.turns.idle;
     this.#toldFailures = this.#failures.length;
@@ -296,6 +300,8 @@ export class WasmDevice implements ComputeDevice {
     this.turns.clear();
     this.#threads?.dispose();
     this.#prepared = new WeakMap();
+    if (this.#integerProducts) extendServices<CompilerServices & IntegerServices>({ integerProducts: undefined });
+    this.#integerProducts = null;
   }
 
   fail(error: unknown): void {
