@@ -93,6 +93,8 @@ export class StretchPlanner implements Planner {
   #callers: (() => CallInProgress[]) | null = null;
   /** The instruction that runs. */
   #at = 0;
+  /** Recordings that wait for what runs them to go on. */
+  readonly #suspended = new Set<Recording>();
   /** Instructions of a stretch that is not worth another recording now: nothing begins among them. */
   #passedOver: { readonly frame: Frame; readonly start: number; readonly end: number } | null = null;
 
@@ -260,6 +262,8 @@ export class StretchPlanner implements Planner {
   }
 
   #begin(frame: Frame, at: number, callers: () => CallInProgress[], loop: LoopInProgress | null = null): void {
+    for (const other of this.#suspended) other.interrupt();
+    this.#suspended.clear();
     const recording = new Recording(
       frame,
       at,
@@ -295,6 +299,12 @@ export class StretchPlanner implements Planner {
   }
 
   suspend(): Recording | null {
+    const recording = this.#stop();
+    if (recording) this.#suspended.add(recording);
+    return recording;
+  }
+
+  #stop(): Recording | null {
     const { recording } = this;
     this.recording = null;
     this.#recorder.listener = null;
@@ -303,18 +313,18 @@ export class StretchPlanner implements Planner {
   }
 
   resume(recording: Recording): void {
+    this.#suspended.delete(recording);
     this.recording = recording;
     this.#recorder.listener = (launch) => recording.launched(launch);
     watchHostAccess(recording);
   }
 
   abandon(): void {
-    this.suspend()?.close();
+    this.#stop()?.close();
   }
 
   #finish(end: number, instruction: Instruction, reason: string): void {
-    const recording = this.recording!;
-    this.suspend();
+    const recording = this.#stop()!;
     const { frame, start, launches, loop } = recording;
     if (loop) return this.#finishRolled(recording, loop, end);
     if (launches.length === 0 || !recording.isWhole) {

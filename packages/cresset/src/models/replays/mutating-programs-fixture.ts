@@ -48,6 +48,13 @@ export const mutatingPrograms = {
   ],
   'a softmax in place': ['v = x.view(1, -1) + y', 'v.copy_(torch.softmax(v, -1))', 'v.mul_(x)', 'return v'],
   'an argument that is written over': ['y.add_(x)', 'z = y * x', 'x.copy_(z)', 'return x + y'],
+  'chosen by the host, in a view that begins further on': [
+    'v = y.unsqueeze(0).repeat(2, 1)[1]',
+    'v[x < 0] = v[x < 0] * 0.5',
+    'w = x * 0.7',
+    'v.neg_()',
+    'return (v, w)',
+  ],
   'put by places': ['v = x * 2', 'i = (y > 0).to(torch.int64)', 'v[i] = 7.0', 'w = v[i] + v', 'return (v, w)'],
   'added to by places': [
     'v = x + y',

@@ -1,5 +1,14 @@
 import { elementSize, Storage, Tensor } from '@cresset/tensor';
-import { elsewhere, expressionsIn, loadsIn, normalise, signatureOf, type Kernel } from '@cresset/tensorexpr';
+import {
+  elsewhere,
+  expressionsIn,
+  hasExpr,
+  loadsIn,
+  normalise,
+  signatureOf,
+  type Kernel,
+  type LoadExpr,
+} from '@cresset/tensorexpr';
 import { kernelOf, noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 
 /** Launches of a recording that see each part of a storage as a storage by itself. */
@@ -31,6 +40,7 @@ export function onPieces(
   for (const note of launches) {
     const kernel = kernelOf(note);
     if (!kernel) for (const storage of note.storages) whole.add(storage);
+    else for (const storage of openIn(kernel)) whole.add(storage);
     for (const tensor of kernel ? tensorsIn(kernel) : []) {
       const { storage } = tensor;
       const known = tensors.get(storage);
@@ -61,9 +71,17 @@ function tensorsIn(kernel: Kernel): Set<Tensor> {
   return new Set([...loaded, ...kernel.stores.map(({ operand }) => operand.tensor)]);
 }
 
+/** Storages of which a kernel uses elements that are others with each replay. */
+function openIn(kernel: Kernel): Storage[] {
+  const isOpen = ({ offset }: Pick<LoadExpr, 'offset'>): boolean =>
+    hasExpr([offset], (expr) => expr.kind === 'param' && expr.open !== undefined);
+  const used = [...loadsIn(expressionsIn(kernel)), ...kernel.stores];
+  return used.filter(isOpen).map(({ operand }) => operand.tensor.storage);
+}
+
 /** Tensors of one storage, those together that reach the same elements; null where it is not known which these are. */
 function partsOf(tensors: readonly Tensor[]): Span[][] | null {
-  if (tensors.some(({ openOffset, dtype }) => openOffset || dtype !== tensors[0].dtype)) return null;
+  if (tensors.some(({ dtype }) => dtype !== tensors[0].dtype)) return null;
   const spans = tensors
     .map((tensor): Span => {
       const { storageOffset: first, sizes, strides } = tensor;

@@ -63,7 +63,8 @@ export class LiveInTable {
 
   /** The first live-in that lies in a storage; undefined where none does. */
   protected givenIn(storage: Storage): number | undefined {
-    return this.#given.get(storage);
+    const at = this.#given.get(storage);
+    return at !== undefined && at < this.liveIns.length ? at : undefined;
   }
 
   protected noteConstant(value: IValue): void {
@@ -83,7 +84,7 @@ export class LiveInTable {
 
   /** The attribute that a storage of live-ins was found in; null where it was elsewhere. */
   attributeOf(storage: Storage): AttributeOrigin | null {
-    const liveIn = this.#given.get(storage);
+    const liveIn = this.givenIn(storage);
     return liveIn === undefined ? null : this.attributeAt(liveIn);
   }
 
@@ -113,10 +114,14 @@ export class LiveInTable {
     return liveIn.isGuarded && !this.#guarded.includes(liveIn);
   }
 
-  /** Takes guards back, and all live-ins but the first `count`. */
+  /** Takes guards back, and all live-ins but the first `count`: numbers that were open for others alone are numbers again. */
   protected forgetLiveIns(count: number): void {
     for (const liveIn of this.#guarded) liveIn.isGuarded = false;
-    this.liveIns.length = this.liveInStorages.length = count;
+    const forgotten = this.liveIns.splice(count);
+    this.liveInStorages.length = count;
+    for (const { open } of forgotten) {
+      if (open && !this.liveIns.some((liveIn) => liveIn.open === open)) open.isClosed = true;
+    }
   }
 
   /** Whether a replay can hand this value out: it is there, or is made of what is there. */

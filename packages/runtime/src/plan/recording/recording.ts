@@ -497,6 +497,12 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     this.#end('');
   }
 
+  /** Ends it before the instruction that runs next: another recording begins, and tensors begin at open numbers of one recording at a time. */
+  interrupt(): void {
+    this.refuse('another call');
+    this.close();
+  }
+
   /** Ends it for good: offsets that were open are numbers again. */
   close(): void {
     for (const { open } of this.liveIns) if (open) open.isClosed = true;
