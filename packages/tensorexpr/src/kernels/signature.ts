@@ -21,7 +21,10 @@ export const hasLayouts = ({ bindings }: Pick<KernelSignature, 'bindings'>): boo
 
 /** What two launches must have in common to share a compiled kernel, and what each of them brings of its own. */
 export interface KernelSignature {
-  /** A content hash of the structure; values of params and identities of tensors do not count. */
+  /**
+   * The structure itself, in codes: kernels with the same key are the same but for values of params and identities of tensors. A program may come from
+   * anybody, so nothing that can collide decides whose code it runs.
+   */
   readonly key: string;
   /** In order of first occurrence: the numbers to send along. */
   readonly params: readonly ParamExpr[];
@@ -53,35 +56,54 @@ const seenBefore = 21;
 const float64 = new Float64Array(1);
 const float64Words = new Uint32Array(float64.buffer);
 
+/** Codes of the walk that goes on; one at a time does. */
+let codes = new Uint16Array(1 << 12);
+/** Characters that are made in one call: arguments of a call are limited. */
+const CHARACTERS = 1 << 12;
+
 class SignatureWalk {
-  // Two independent 32-bit lanes: 64 bits make a collision between a few thousand kernels a non-event.
-  #a = 0x811c9dc5 | 0;
-  #b = 0x9747b28c | 0;
+  #length = 0;
   readonly params: ParamExpr[] = [];
   readonly bindings: { operand: Operand; stored: boolean }[] = [];
   readonly #bindingByStorage = new Map<Storage, number>();
   readonly #seen = new Map<Expr, number>();
 
   get key(): string {
-    return `${(this.#a >>> 0).toString(36)}.${(this.#b >>> 0).toString(36)}`;
+    let key = '';
+    for (let from = 0; from < this.#length; from += CHARACTERS) {
+      const some = codes.subarray(from, Math.min(from + CHARACTERS, this.#length));
+      // To spread them takes three times as long.
+      key += String.fromCharCode.apply(null, some as unknown as number[]);
+    }
+    return key;
   }
 
-  mix(code: number): void {
-    this.#a = Math.imul(this.#a ^ code, 0x01000193);
-    this.#b = Math.imul(this.#b ^ (this.#b >>> 15) ^ code, 0x85ebca6b) + 0x27d4eb2f;
-    this.#a ^= this.#a >>> 13;
+  /** Adds a code below 2^16. */
+  add(code: number): void {
+    if (this.#length === codes.length) {
+      const longer = new Uint16Array(2 * codes.length);
+      longer.set(codes);
+      codes = longer;
+    }
+    codes[this.#length++] = code;
+  }
+
+  /** Adds any whole number of 32 bits. */
+  addWord(word: number): void {
+    this.add(word & 0xffff);
+    this.add(word >>> 16);
   }
 
   expr(expr: Expr): void {
     const earlier = this.#seen.get(expr);
     if (earlier !== undefined) {
-      this.mix(seenBefore);
-      this.mix(earlier);
+      this.add(seenBefore);
+      this.addWord(earlier);
       return;
     }
     this.#seen.set(expr, this.#seen.size);
-    this.mix(kindCodes[expr.kind]);
-    this.mix(typeCodes[expr.type]);
+    this.add(kindCodes[expr.kind]);
+    this.add(typeCodes[expr.type]);
     switch (expr.kind) {
       case 'const':
         this.#constant(expr.value);
@@ -97,11 +119,11 @@ class SignatureWalk {
         this.expr(expr.offset);
         return;
       case 'unary':
-        this.mix(functionCodes.get(expr.fn)!);
+        this.add(functionCodes.get(expr.fn)!);
         this.expr(expr.x);
         return;
       case 'binary':
-        this.mix(functionCodes.get(expr.fn)!);
+        this.add(functionCodes.get(expr.fn)!);
         this.expr(expr.x);
         this.expr(expr.y);
         return;
@@ -114,8 +136,8 @@ class SignatureWalk {
         this.expr(expr.x);
         return;
       case 'reduce':
-        this.mix(functionCodes.get(expr.fn)!);
-        this.mix(expr.axes.length);
+        this.add(functionCodes.get(expr.fn)!);
+        this.add(expr.axes.length);
         for (const axis of expr.axes) this.expr(axis);
         this.expr(expr.body);
         return;
@@ -142,7 +164,7 @@ class SignatureWalk {
       }
       if (stored) binding.stored = true;
     }
-    this.mix(index);
+    this.addWord(index);
     this.text(operand.dtype);
   }
 
@@ -153,29 +175,31 @@ class SignatureWalk {
   }
 
   text(text: string): void {
-    for (let at = 0; at < text.length; at++) this.mix(text.charCodeAt(at));
+    this.add(text.length);
+    for (let at = 0; at < text.length; at++) this.add(text.charCodeAt(at));
   }
 
   #constant(value: number | bigint | boolean): void {
     if (typeof value === 'bigint') {
-      this.mix(Number(BigInt.asUintN(32, value)));
-      this.mix(Number(BigInt.asUintN(32, value >> 32n)));
+      this.addWord(Number(BigInt.asUintN(32, value)));
+      this.addWord(Number(BigInt.asUintN(32, value >> 32n)));
       return;
     }
     float64[0] = Number(value);
-    this.mix(float64Words[0] | 0);
-    this.mix(float64Words[1] | 0);
+    this.addWord(float64Words[0]);
+    this.addWord(float64Words[1]);
   }
 }
 
 /** Reads off the structure of a kernel, or of several that are one shader, in one walk over the expressions. */
 export function signatureOf(...kernels: readonly NormalForm[]): KernelSignature {
   const walk = new SignatureWalk();
+  walk.add(kernels.length);
   for (const kernel of kernels) walkKernel(walk, kernel);
-  // Whether a binding is written may turn out after its first load, so it is mixed in at the end.
+  // Whether a binding is written may turn out after its first load, so it comes at the end.
   const bindings = walk.bindings.map(({ operand, stored }): Binding => {
     const layout = stored ? realType(operand.dtype) : operand.tensor.storage.layoutOf(operand.dtype);
-    walk.mix(stored ? 1 : layout === 'half' ? 2 : 0);
+    walk.add(stored ? 1 : layout === 'half' ? 2 : 0);
     return { operand, stored, layout };
   });
   return {
@@ -191,31 +215,32 @@ function walkKernel(walk: SignatureWalk, kernel: NormalForm): void {
   walk.text(kernel.kind);
   if (kernel.kind === 'nest' || kernel.kind === 'recurrence') {
     if (kernel.kind === 'recurrence') walk.expr(kernel.time);
-    walk.mix(kernel.axes.length);
+    walk.add(kernel.axes.length);
     for (const axis of kernel.axes) walk.expr(axis);
-    walk.mix(kernel.innerAxes.length);
+    walk.add(kernel.innerAxes.length);
     for (const axis of kernel.innerAxes) walk.expr(axis);
   } else {
-    walk.mix(kernel.batch.length);
+    walk.add(kernel.batch.length);
     for (const axis of kernel.batch) walk.expr(axis);
     const sums = kernel.kind === 'contraction' ? kernel.k : [kernel.k, ...kernel.depth];
-    walk.mix(sums.length);
+    walk.add(sums.length);
     for (const axis of [kernel.m, kernel.n, ...sums]) walk.expr(axis);
     walk.expr(kernel.left);
     walk.expr(kernel.right);
     if (kernel.kind === 'running-softmax') {
-      walk.mix(kernel.isSafe ? 1 : 0);
+      walk.add(kernel.isSafe ? 1 : 0);
       walk.expr(kernel.score);
       walk.expr(kernel.values);
     }
   }
+  walk.add(kernel.stores.length);
   for (const store of kernel.stores) {
     // Values first: what is read is bound before what is written.
     walk.expr(store.value);
     walk.operand(store.operand, true);
     walk.expr(store.offset);
     walk.text(store.combine ?? '');
-    walk.mix(store.guard ? 1 : 0);
+    walk.add(store.guard ? 1 : 0);
     if (store.guard) walk.expr(store.guard);
   }
 }

@@ -20,7 +20,19 @@ const exactExtents = 16;
 export function choiceKey(rule: Launch): string {
   const { extents } = scheduledLaunch(rule);
   const bucket = extents.map((extent) => (extent <= exactExtents ? extent : 2 ** Math.ceil(Math.log2(extent))));
-  return `${signatureOf(rule.kernel).key} ${scheduleKey(rule.schedule)} ${bucket.join('x')}`;
+  return `${shortened(signatureOf(rule.kernel).key)} ${scheduleKey(rule.schedule)} ${bucket.join('x')}`;
+}
+
+/** 64 bits in the place of a long key: of kernels that share one, a choice would be taken for another's, which is slower at worst. */
+function shortened(key: string): string {
+  let [a, b] = [0x811c9dc5 | 0, 0x9747b28c | 0];
+  for (let at = 0; at < key.length; at++) {
+    const code = key.charCodeAt(at);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ (b >>> 15) ^ code, 0x85ebca6b) + 0x27d4eb2f;
+    a ^= a >>> 13;
+  }
+  return `${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}`;
 }
 
 /** Choices as a text that {@link parseChoices} reads. */
