@@ -73,7 +73,7 @@ export class StorageRecords {
       }
       await Promise.all(group.map((storage) => storage.toHost()));
       for (const storage of group) {
-        const onHost = Storage.onHost(storage.hostBytes());
+        const onHost = Storage.ofFile(storage.hostBytes());
         for (const tensor of byStorage.get(storage)!) tensor.storage = onHost;
       }
     }

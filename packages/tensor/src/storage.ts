@@ -128,6 +128,13 @@ export class Storage {
     return new Storage(bytes.byteLength, new Uint8Array(bytes), 'uint8');
   }
 
+  /** As `onHost`, of what was read from a file and cannot be read again. */
+  static ofFile(bytes: ArrayBuffer): Storage {
+    const storage = Storage.onHost(bytes);
+    storage.#isOfFile = true;
+    return storage;
+  }
+
   /** A storage of `count` elements, all zero. */
   static zeros(dtype: ScalarType, count: number): Storage {
     meter?.take(count * elementSize(dtype));
@@ -345,7 +352,7 @@ export class Storage {
     const buffer = this.#allocate(memory, own, true);
     memory.upload(buffer, own, new Uint8Array(host));
     this.#adopt({ memory, layout: own, buffer });
-    this.#giveUpHostCopy(own);
+    this.#giveUpHostCopy(own, memory);
     return buffer;
   }
 
@@ -356,9 +363,13 @@ export class Storage {
     return memory.allocate(byteLength, isOnlyRead);
   }
 
-  /** What came from a file need not lie in memory twice, except where a device cannot give it back as it was. */
-  #giveUpHostCopy(layout: DeviceLayout): void {
-    if (!this.#isOfFile || this.byteLength <= KEPT_ON_HOST_BYTES || layout === 'float64') return;
+  /**
+   * What came from a file need not lie in memory twice, except where a device cannot give it back as it was: a GPU may turn out to have had no memory
+   * for what cannot be read again.
+   */
+  #giveUpHostCopy(layout: DeviceLayout, { isOfHost }: DeviceMemory): void {
+    if (!this.#isOfFile || !(this.#source || isOfHost) || this.byteLength <= KEPT_ON_HOST_BYTES || layout === 'float64')
+      return;
     this.#host = null;
     this.#source?.released();
   }

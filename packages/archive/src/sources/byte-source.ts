@@ -47,6 +47,8 @@ export interface ByteSource {
   fill?(): Promise<void>;
   /** A stretch was read for the last time: a source in memory need not keep it. */
   release?(offset: number, length: number): void;
+  /** A source over the same bytes, for one of several who read them: memory is free when all have given it up. Of no more use itself then. */
+  share?(): ByteSource;
   /** Forgets what was kept for later visits, since it is no good. */
   discard?(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { CressetError } from '@cresset/ir';
-import { type ByteSource, MemorySource, StreamedSource } from './byte-source.ts';
+import { type ByteSource, StreamedSource } from './byte-source.ts';
+import { ChunkedSource } from './chunked-source.ts';
 import { BLOCK_BYTES, type FileCache } from './file-cache.ts';
 
 /** Blocks that are fetched with one request when nobody waits for them. */
@@ -66,7 +67,7 @@ export class CachedSource extends StreamedSource {
         }
       }
       // A file that came as a whole lies in the cache now, and need not in memory.
-      if (this.#remote instanceof MemorySource && !this.#cache.isStopped) this.#remote = null;
+      if (this.#remote instanceof ChunkedSource && !this.#cache.isStopped) this.#remote = null;
     } catch {
       // The server is gone, or has another version of the file: who needs the rest will be told.
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SyntheticArchive } from '../../../../test-setup/synthetic-archive.ts';
-import { ChunkedSource } from './chunked-source.ts';
+import { ChunkedSource, chunksOf as chunksOfStream } from './chunked-source.ts';
 import { readModule } from '../module-reader.ts';
 
 const chunksOf = (bytes: Uint8Array, length: number): ArrayBuffer[] =>
@@ -10,6 +10,20 @@ const chunksOf = (bytes: Uint8Array, length: number): ArrayBuffer[] =>
   );
 
 describe('ChunkedSource', () => {
+  it('cuts a stream into chunks of one length, whatever its pieces are', async () => {
+    const bytes = Uint8Array.from({ length: (2 << 20) + 5 }, (_, at) => at % 251);
+    const lengths = [0, 1, 300_000, 1 << 20, 1_500_000];
+    const pieces = async function* (): AsyncGenerator<Uint8Array> {
+      for (let at = 0, next = 0; at < bytes.length; at += lengths[next++ % 5])
+        yield bytes.subarray(at, at + lengths[next % 5]);
+    };
+    const source = new ChunkedSource(await chunksOfStream(pieces()), 'a stream');
+    expect(source.size).toBe(bytes.length);
+    expect(Buffer.compare(await source.read(0, bytes.length), bytes)).toBe(0);
+    expect((await chunksOfStream(pieces())).map(({ byteLength }) => byteLength)).toEqual([1 << 20, 1 << 20, 5]);
+    expect(await chunksOfStream(new ChunkedSource([]).stream(0, 0))).toEqual([]);
+  });
+
   it('reads across chunks, and gives them up when all that is in them was released', async () => {
     const bytes = Uint8Array.from({ length: 10 }, (_, at) => at);
     const chunks = chunksOf(bytes, 4);

@@ -87,6 +87,17 @@ describe('openUrl', { timeout: 60_000 }, () => {
     }
   });
 
+  it.each([
+    ['small', smallFile, 2],
+    ['large', file, 2],
+  ])('transfers a %s file once for all who open it at a time', async (_, bytes, count) => {
+    const requests: string[] = [];
+    const url = await serve(withRanges(requests, bytes));
+    const sources = await Promise.all([openUrl(url), openUrl(new URL(url)), openUrl(url)]);
+    expect(requests).toHaveLength(count);
+    for (const source of sources) expect(await source.read(bytes.length - 10, 10)).toEqual(bytes.subarray(-10));
+  });
+
   it('takes one streamed download where the server has no ranges', async () => {
     let count = 0;
     const totals = new Set<number | null>();

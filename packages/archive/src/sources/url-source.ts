@@ -3,12 +3,13 @@ import {
   abortError,
   type ByteSource,
   collect,
-  MemorySource,
   piecesOf,
   StreamedSource,
   throwIfAborted,
   type TransferOptions,
 } from './byte-source.ts';
+import { ChunkedSource, chunksOf } from './chunked-source.ts';
+import { openTogether } from './shared-opening.ts';
 import type { Remote } from './cached-download.ts';
 import type { FileCache } from './file-cache.ts';
 import type { ByteRange } from './range-batches.ts';
@@ -26,15 +27,17 @@ const FILL_DELAY_MS = 2000;
 const ATTEMPTS = 3;
 
 /**
- * Opens an address: by HTTP ranges where the server answers them, by one streamed download where it does not. A small file is read
+ * Opens an address, once for all who do at a time: by HTTP ranges where the server answers them, by one streamed download where it does not. A small file is read
  * at once; one that is kept from an earlier visit comes from there, once the server has said that it is still the same.
  *
  * Throws a CressetError: `DOWNLOAD_FAILED` (unreachable, or an HTTP status that is no success), `DOWNLOAD_TRUNCATED`
  * (fewer bytes came than were announced; the message has both counts), `DOWNLOAD_CHANGED`, `ABORTED`.
  */
-export async function openUrl(url: string | URL, options: TransferOptions = {}): Promise<ByteSource> {
-  throwIfAborted(options.signal);
-  const address = String(url);
+export function openUrl(url: string | URL, options: TransferOptions = {}): Promise<ByteSource> {
+  return openTogether(openAddress, String(url), options);
+}
+
+async function openAddress(address: string, options: TransferOptions): Promise<ByteSource> {
   const source =
     (options.cache && (await openCached(address, options))) || (await openRemote(address, options)).source!;
   if (!(source instanceof StreamedSource)) return source;
@@ -44,8 +47,8 @@ export async function openUrl(url: string | URL, options: TransferOptions = {}):
     if (fill) setTimeout(() => void fill.call(source), FILL_DELAY_MS);
     return source;
   }
-  const whole = new MemorySource(await source.read(0, source.size), address);
-  whole.discard = source.discard?.bind(source);
+  const whole = new ChunkedSource(await chunksOf(source.stream(0, source.size)), address);
+  if (source.discard) whole.discard = source.discard.bind(source);
   return whole;
 }
 
@@ -62,8 +65,7 @@ async function openRemote(address: string, options: TransferOptions, cache?: Fil
   const asked = cache?.version ? 1 : FIRST_REQUEST_BYTES;
   let response = await request(address, { offset: 0, length: asked }, signal);
   // An empty file has no first byte to ask for.
-  if (response.status === 416)
-    return { version: versionOf(response, 0), source: new MemorySource(new Uint8Array(0), address) };
+  if (response.status === 416) return { version: versionOf(response, 0), source: new ChunkedSource([], address) };
   if (!response.ok) throw statusError(address, response);
   if (response.status === 206) {
     const part = contentRange(response);
@@ -86,13 +88,13 @@ async function openRemote(address: string, options: TransferOptions, cache?: Fil
       return { version, source: null };
     }
   }
-  let bytes = await wholeBody(response, address, options, asked);
-  if (bytes.byteLength === asked) {
+  let source = await wholeBody(response, address, options, asked);
+  if (source.size === asked) {
     // Just what was asked for, as though it were the file: addresses of browser extensions answer so, with status 200.
     response = await requestWhole(address, signal);
-    bytes = await wholeBody(response, address, options);
+    source = await wholeBody(response, address, options);
   }
-  return { version: versionOf(response, bytes.byteLength), source: new MemorySource(bytes, address) };
+  return { version: versionOf(response, source.size), source };
 }
 
 function versionOf({ headers }: Response, size: number): FileVersion {
@@ -260,7 +262,7 @@ async function wholeBody(
   address: string,
   { signal, onProgress }: TransferOptions,
   doubtful = 0,
-): Promise<Uint8Array> {
+): Promise<ChunkedSource> {
   const total = announcedSize(response);
   let loaded = 0;
   const counted = async function* (): AsyncGenerator<Uint8Array> {
@@ -271,9 +273,9 @@ async function wholeBody(
     }
   };
   const of = (): string => (total === null ? '' : ` of ${total}`);
-  let bytes: Uint8Array;
+  let chunks: ArrayBuffer[];
   try {
-    bytes = await collect(counted(), total ?? 0);
+    chunks = await chunksOf(counted());
   } catch (cause) {
     if (cause instanceof CressetError) throw cause;
     throw new CressetError('DOWNLOAD_TRUNCATED', `${address}: the connection broke after ${loaded}${of()} bytes`, {
@@ -283,5 +285,5 @@ async function wholeBody(
   if (total !== null && loaded < total) {
     throw new CressetError('DOWNLOAD_TRUNCATED', `${address}: ${loaded} bytes came where ${total} were announced`);
   }
-  return bytes;
+  return new ChunkedSource(chunks, address);
 }

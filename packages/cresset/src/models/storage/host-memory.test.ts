@@ -1,8 +1,10 @@
-import { registerAllParts } from '@cresset/runtime';
+import { readModule } from '@cresset/archive';
+import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
 import { Tensor, type IValue, type Tuple } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { ThreadPool } from '@cresset/wasm-fuser/parts/threads';
 import { describe, expect, it, test, vi } from 'vitest';
+import { SyntheticArchive } from '../../../../../test-setup/synthetic-archive.ts';
 import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
 
 registerAllParts();
@@ -48,6 +50,26 @@ test('a replay for which a WebAssembly memory has no room is done operator by op
   vi.mocked(device.linear.take).mockRestore();
   expect(await outcome()).toEqual(other);
   expect(larger.module.lastRun!.replayed).toBeGreaterThan(0);
+});
+
+test('weights of a file lie in memory once: on the host until they are in WebAssembly, and are told from there', async () => {
+  const shape = [256, 128];
+  const archive = new SyntheticArchive(
+    [{ name: 'w', shape, value: 0.5 }],
+    '  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n    return torch.matmul(x, self.w)\n',
+  );
+  const device = new WasmDevice();
+  const { module, unit } = await readModule(archive.bytes(0, archive.size));
+  const model = new ScriptModule(module, unit, new RuntimeContext({ device }));
+  const { storage } = module.getAttribute('w') as Tensor;
+  expect([storage.isOnHost, storage.isOnDevice]).toEqual([true, false]);
+  for (let call = 0; call < 3; call++) {
+    const result = (await model.call('forward', [tensorOf([4, 256])], { resultToHost: true })) as Tensor;
+    expect(result.sizes).toEqual([4, 128]);
+    expect([storage.isOnHost, storage.isOnDevice]).toEqual([false, true]);
+  }
+  await storage.toHost();
+  expect(new Set(storage.hostArray('float32') as Float32Array)).toEqual(new Set([0.5]));
 });
 
 test('what no memory has room for is an error that says how much it has', () => {
