@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { load, memory, setJitOptions, setWorker, shutdown, tensor, TorchScriptError, type Tensor } from '../index.ts';
 import { failure } from '../../../../test-setup/failure.ts';
+import { serveArchive, SyntheticArchive } from '../../../../test-setup/synthetic-archive.ts';
 
 const shared = new URL('../../../../../shared/models/', import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, shared)));
@@ -37,6 +38,28 @@ it('outside of browsers a model is named by its path, or its `file:` address', a
   const error = await failure(load('no such folder/model.pt', { device: 'cpu' }));
   expect(error.code).toBe('FILE_UNREADABLE');
   expect(error.message).toContain('no%20such%20folder/model.pt cannot be read: ENOENT');
+});
+
+it('transfers a file once for loads that go on at a time, of which each has a model of its own', async () => {
+  const archive = new SyntheticArchive(
+    [{ name: 'w', shape: [512, 1024], value: 2 }],
+    '  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n    _0 = torch.add_(self.w, x)\n    return torch.sum(self.w)\n',
+  );
+  const server = await serveArchive(archive);
+  const abort = new AbortController();
+  const options = { device: 'cpu', worker: false } as const;
+  const [first, second, aborted] = [{}, {}, { signal: abort.signal }].map((more) =>
+    load(server.url, { ...options, ...more }),
+  );
+  const ended = failure(aborted);
+  abort.abort();
+  expect((await ended).name).toBe('AbortError');
+  await using one = await first;
+  await using other = await second;
+  expect(server.sent.bytes).toBeLessThan(archive.size + (256 << 10));
+  const sum = async (model: typeof one): Promise<unknown> => ((await model.forward(tensor([1]))) as Tensor).data[0];
+  expect([await sum(one), await sum(one), await sum(other)]).toEqual([3, 4, 3].map((each) => each * 512 * 1024));
+  server.close();
 });
 
 it('computes on the host in WebAssembly, and in JavaScript where that is asked for', async () => {
