@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 /** Collects the shaders of a run in a folder, one file for each text, whichever process compiled it. */
 export class ShaderFolder {
-  #saved = 0;
+  readonly #saved = new Set<string>();
 
   constructor(
     private readonly path: string,
@@ -14,11 +14,11 @@ export class ShaderFolder {
 
   /** Writes what was compiled since the last time. */
   async save(): Promise<void> {
-    const fresh = this.device.shaders().slice(this.#saved);
+    const fresh = this.device.shaders().filter(({ code }) => !this.#saved.has(code));
     if (fresh.length === 0) return;
-    this.#saved += fresh.length;
     await mkdir(this.path, { recursive: true });
     for (const { code } of fresh) {
+      this.#saved.add(code);
       const name = createHash('sha256').update(code).digest('hex').slice(0, 16);
       await writeFile(join(this.path, `${name}.wgsl`), code);
     }

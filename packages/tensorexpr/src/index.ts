@@ -15,6 +15,7 @@ export { joinContractions } from './fusion/join-contractions.ts';
 export { joinDigits } from './kernels/join-digits.ts';
 export { joinNests } from './fusion/join-nests.ts';
 export { nodesOf, tallTile, workOf, type Work } from './kernels/kernel-work.ts';
+export { KernelCache } from './kernels/kernel-cache.ts';
 export * from './kernels/kernel.ts';
 export { withoutKnownValues, type WithoutKnownValues } from './fusion/known-values.ts';
 export { neutralElement } from './expressions/neutral-element.ts';

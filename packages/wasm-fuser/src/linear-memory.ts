@@ -2,7 +2,7 @@ const PAGE = 1 << 16;
 /** Four gigabytes but for the last page, so that the end of what lies in it is an address too. */
 export const MOST_PAGES = (1 << 16) - 1;
 /** What a memory for several threads begins with. */
-const SHARED_PAGES = 16;
+const SHARED_PAGES = 64;
 
 /** Bytes of the largest memory. */
 export const MOST_MEMORY = MOST_PAGES * PAGE;

@@ -355,7 +355,7 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
     return new Map([...this.#pipelines.programs].map(({ code, begin, end }) => [code, { begin, end }]));
   }
 
-  /** The WGSL of every kernel compiled so far, with its label. */
+  /** The WGSL of every kernel that was compiled and is kept or in use, with its label. */
   shaders(): { label: string; code: string }[] {
     return [...this.#pipelines.programs].map(({ label, code }) => ({ label, code }));
   }

@@ -1,6 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import { LINE_DONE, LINE_WORDS } from '../routines/routine-functions.ts';
-import { perform, type Call, type Task } from '../threads/task.ts';
+import { perform, type Call, type Task, type ThreadModule } from '../threads/task.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { runAttention } from './attention.ts';
 import { aligned, type ImageLayout } from './image-layout.ts';
@@ -470,7 +470,7 @@ export class Launches {
 }
 
 const callOf = (
-  { functions, module }: { readonly functions: object; readonly module: number | null },
+  { functions, module }: { readonly functions: object; readonly module: ThreadModule | null },
   name: Call['name'],
   ...args: readonly number[]
 ): Call => ({ functions: functions as Call['functions'], module, name, args });

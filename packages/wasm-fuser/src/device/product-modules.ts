@@ -10,13 +10,14 @@ import {
   type PackedProductFunctions,
   type PackingFunctions,
 } from '../products.ts';
+import type { ThreadModule } from '../threads/task.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 
 /** Functions of a module. */
 export interface Products<Functions> {
   readonly functions: Functions;
-  /** Its number for other threads. */
-  readonly module: number | null;
+  /** For other threads; null where there are none. */
+  readonly module: ThreadModule | null;
 }
 
 /** The modules of products over a memory. Each is made when the first launch needs it: a program needs few of them before its first answer. */

@@ -4,6 +4,7 @@ import {
   extentOf,
   FreeAxes,
   joinDigits,
+  KernelCache,
   normalise,
   param,
   pointsOf,
@@ -35,6 +36,7 @@ import type { LinearMemory } from '../linear-memory.ts';
 import { ModuleBuilder } from '../module.ts';
 import type { RoutineFunctions } from '../routines/routine-functions.ts';
 import { linesOfOrdering, type RoutineLines } from '../routines/routines.ts';
+import type { ThreadModule } from '../threads/task.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { storedTerms, type StoredTerms } from '../nests/stored-terms.ts';
 import { windowsOf, type Windows } from '../nests/windows.ts';
@@ -48,8 +50,10 @@ export const PIECE_STEPS = 1 << 22;
 export interface Prepared extends PreparedLaunch {
   readonly label: string;
   readonly signature: KernelSignature;
-  /** The number of its module for other threads; null where only this one may call its functions. */
-  readonly module: number | null;
+  /** Its module for other threads; null where only this one may call its functions. */
+  readonly module: ThreadModule | null;
+  /** What it was found as: as long as it is in use, it is not compiled once more. */
+  readonly compiled: object | null;
   /** When its module was emitted and compiled, by `performance.now()`. */
   readonly compilation: Interval;
 }
@@ -104,10 +108,15 @@ export type PreparedKernel = PreparedNest | PreparedContraction | PreparedRoutin
 const LEAST_LINES = 4;
 const LEAST_DEPTH = 4;
 
+/** Modules kept for whoever asks for them again, beside those in use; twice as many at most. */
+const KEPT_MODULES = 256;
+
 /** Makes kernels ready; those of the same structure share a module. */
 export class Programs {
-  readonly #functions = new Map<string, Compiled<AnyFunctions>>();
+  readonly #functions = new KernelCache<Compiled<AnyFunctions>>(KEPT_MODULES);
   readonly #unpacked = new Set<string>();
+  /** Modules that were compiled. */
+  size = 0;
   /** What writes transforms, which comes when a program has some. */
   linesOfTransform: ((transform: Transform) => RoutineLines) | null = null;
 
@@ -120,11 +129,6 @@ export class Programs {
     private readonly threads: ThreadPool | null,
     private readonly isRelaxed: boolean,
   ) {}
-
-  /** Modules that were compiled. */
-  get size(): number {
-    return this.#functions.size;
-  }
 
   prepare(kernel: Kernel): PreparedKernel {
     if (kernel.kind === 'nest') return this.#nest(kernel, kernel);
@@ -152,6 +156,7 @@ export class Programs {
       compiled = this.#find<ContractionFunctions>(key, normal, signature, windows);
     } catch (error) {
       if (!(error instanceof NeedsSingleSteps)) throw error;
+      if (this.#unpacked.size >= KEPT_MODULES) this.#unpacked.clear();
       this.#unpacked.add(key);
       return this.#nest(asNest(kernel), kernel);
     }
@@ -164,6 +169,7 @@ export class Programs {
       params: signature.params,
       kernel,
       ...compiled,
+      compiled,
       batch: pointsOf(normal.batch),
       m: extentOf(m),
       n: extentOf(n),
@@ -194,7 +200,17 @@ export class Programs {
     };
     const { label } = routine;
     const compiled = this.#compiled<RoutineFunctions>(key, label, () => this.#writeRoutine(lines));
-    return { kind: 'routine', lines, label, signature, bindings, params: signature.params, kernel: null, ...compiled };
+    return {
+      kind: 'routine',
+      lines,
+      label,
+      signature,
+      bindings,
+      params: signature.params,
+      kernel: null,
+      ...compiled,
+      compiled,
+    };
   }
 
   #attention(kernel: Contraction): PreparedAttention | null {
@@ -204,7 +220,16 @@ export class Programs {
     const { bindings, params } = signature;
     const now = performance.now();
     const compilation = { begin: now, end: now };
-    const whole = { label: kernel.label, signature, bindings, params, kernel, module: null, compilation };
+    const whole = {
+      label: kernel.label,
+      signature,
+      bindings,
+      params,
+      kernel,
+      module: null,
+      compilation,
+      compiled: null,
+    };
     return prepareAttention(attention, whole, (step) => this.prepare(step));
   }
 
@@ -227,7 +252,8 @@ export class Programs {
     const least = normal.kind === 'nest' && pointsOfNest(normal).axes[0] === pointsOfNest(normal).lanes ? 4 : 1;
     const atOnce = Math.max(least, Math.floor(PIECE_STEPS / Math.max(steps, 1) / 4) * 4);
     const key = keyOf(normal, signature) + (terms ? `terms${terms.isPower}` : '');
-    const { functions, module, compilation } = this.#find<NestFunctions>(key, normal, signature, null, terms);
+    const compiled = this.#find<NestFunctions>(key, normal, signature, null, terms);
+    const { functions, module, compilation } = compiled;
     return {
       kind: 'nest',
       normal,
@@ -239,6 +265,7 @@ export class Programs {
       functions,
       module: hasPointsApart(normal) ? module : null,
       compilation,
+      compiled,
       points: isEmpty ? 0 : points,
       pointsAtOnce: atOnce,
       pointsTogether: least,
@@ -262,7 +289,7 @@ export class Programs {
     label: string,
     write: () => ModuleBuilder,
   ): Compiled<Functions> {
-    let compiled = this.#functions.get(key);
+    let compiled = this.#functions.find(key);
     if (!compiled) {
       const begin = performance.now();
       const module = write();
@@ -273,7 +300,8 @@ export class Programs {
         module: module.callsImports ? null : (this.threads?.register(bytes) ?? null),
         compilation: { begin, end: performance.now() },
       };
-      this.#functions.set(key, compiled);
+      this.#functions.add(key, compiled);
+      this.size++;
     }
     return compiled as Compiled<Functions>;
   }
@@ -326,7 +354,7 @@ type AnyFunctions = NestFunctions | ContractionFunctions | RoutineFunctions;
 
 interface Compiled<Functions> {
   readonly functions: Functions;
-  readonly module: number | null;
+  readonly module: ThreadModule | null;
   readonly compilation: Interval;
 }
 

@@ -12,6 +12,8 @@ export interface PoolWords {
   readonly done: number;
   /** 1 when a task threw. */
   readonly failed: number;
+  /** Counts tables of modules: those of an earlier one are none any more. */
+  readonly table: number;
   /** Where each task begins; then the calls of each: module and function, the count of its arguments, these; and a negative word at the end. */
   readonly tasks: number;
   /** Address and length of each module's bytes. */
@@ -38,6 +40,7 @@ export function help({ memory, block, words, taskBits, names }: HelperStart): vo
   const at = (word: number): number => block + word;
   const mask = (1 << taskBits) - 1;
   const instances: Record<string, (...args: number[]) => void>[] = [];
+  let table = 0;
 
   const functionsOf = (id: number): Record<string, (...args: number[]) => void> => {
     if (!instances[id]) {
@@ -54,6 +57,10 @@ export function help({ memory, block, words, taskBits, names }: HelperStart): vo
   };
 
   const perform = (task: number): void => {
+    // As long as a task of a job is not done, nobody changes the table.
+    const current = Atomics.load(shared, at(words.table));
+    if (current !== table) instances.length = 0;
+    table = current;
     let word = shared[at(words.tasks) + task];
     while (shared[word] >= 0) {
       const called = shared[word];

@@ -10,11 +10,19 @@ export const TASK_FUNCTIONS = [
   'multiplyImage',
 ] as const;
 
+/** A module that threads may have, and where they find it. */
+export interface ThreadModule {
+  readonly bytes: Uint8Array;
+  /** Its number in their table, as long as that is the table of this number. */
+  place: number;
+  table: number;
+}
+
 /** A call of a function of a module. */
 export interface Call {
   readonly functions: Readonly<Record<string, (...args: number[]) => void>>;
-  /** The module's number in the pool; null where only this thread may call it. */
-  readonly module: number | null;
+  /** Null where only this thread may call it. */
+  readonly module: ThreadModule | null;
   readonly name: (typeof TASK_FUNCTIONS)[number];
   readonly args: readonly number[];
 }

@@ -9,7 +9,10 @@ import { LinearMemory } from '../linear-memory.ts';
 import { ModuleBuilder } from '../module.ts';
 import { openWasmDevice, WasmDevice } from '../parts/device.ts';
 import type { Call } from './task.ts';
+import { startHelper, type Helper } from './start-helper.ts';
 import { ThreadPool } from './thread-pool.ts';
+
+vi.mock('./start-helper.ts', { spy: true });
 
 const pools: ThreadPool[] = [];
 afterEach(() => {
@@ -27,13 +30,28 @@ async function poolOf(size: number): Promise<[ThreadPool, LinearMemory]> {
 }
 
 /** A module whose `run(address, value, _)` stores the value, or what else is given, and what calls it here. */
-function stores(pool: ThreadPool, linear: LinearMemory, given?: Code): Pick<Call, 'functions' | 'module'> {
+function stores(
+  pool: ThreadPool,
+  linear: LinearMemory,
+  given?: Code,
+  after: Code = [],
+): Pick<Call, 'functions' | 'module'> {
   const builder = new ModuleBuilder([], true);
-  builder.define('run', 3, (_, address, value) => i32.store(address.get, given ?? value.get));
+  builder.define('run', 3, (_, address, value) => [i32.store(address.get, given ?? value.get), after]);
   const bytes = builder.bytes();
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { host: { memory: linear.memory } });
   return { functions: exports as unknown as Call['functions'], module: pool.register(bytes) };
 }
+
+/** What stands for a module in this thread: it takes a task, and waits until `isOver`. */
+const waits = (module: Pick<Call, 'module'>, isOver: () => boolean): Pick<Call, 'functions' | 'module'> => ({
+  module: module.module,
+  functions: {
+    run: () => {
+      for (let look = 0; !isOver() && look < 1e8; look++);
+    },
+  },
+});
 
 const run = (each: Pick<Call, 'functions' | 'module'>, ...args: number[]): Call => ({ ...each, name: 'run', args });
 
@@ -65,6 +83,52 @@ test('many jobs, one after the other, are done once each', async () => {
     pool.run(Array.from({ length: count }, (_, task) => [run(module, 4 * (at + task), job, 0)]));
     for (let task = 0; task < count; task++) expect(linear.integers[at + task]).toBe(job);
   }
+});
+
+test('a table of modules that is full is begun anew, and others find what they are to call', async () => {
+  const [pool, linear] = await poolOf(2);
+  const at = linear.take(64) >> 2;
+  const { integers } = linear;
+  /** Has the other thread call a module, which stores a number. */
+  const value = (module: Pick<Call, 'functions' | 'module'>): number => {
+    Atomics.store(integers, at, -1);
+    const own = waits(module, () => Atomics.load(integers, at) !== -1);
+    const elsewhere = { functions: own.functions, module: module.module };
+    // Both tasks call the module elsewhere; here they wait.
+    pool.run([[run(elsewhere, 4 * at, 0, 0)], [run(elsewhere, 4 * at, 0, 0)]]);
+    return Atomics.load(integers, at);
+  };
+  const modules = Array.from({ length: 4200 }, (_, number) => stores(pool, linear, i32.const(number)));
+  modules.forEach((module, number) => expect(value(module)).toBe(number));
+  for (const number of [0, 103, 104, 4095, 4096, 4199, 1]) expect(value(modules[number])).toBe(number);
+  expect(modules[0].module!.table).toBeGreaterThan(0);
+  // A table that was begun anew just now is not again: what has no place in it one thread does.
+  const large = { bytes: new Uint8Array(3 << 20), place: 0, table: -1 };
+  const calls: number[] = [];
+  const alone = { functions: { run: (_address: number, given: number) => void calls.push(given) }, module: large };
+  pool.run([[run(alone, 0, 1, 0)], [run(alone, 0, 2, 0)]]);
+  expect(calls).toEqual([1, 2]);
+});
+
+test('a thread that ends within a task is an error, and then one thread computes', async () => {
+  const linear = new LinearMemory(true);
+  const pool = new ThreadPool(linear, 2, 1, 200);
+  pools.push(pool);
+  while (pool.ready < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  const helper = vi.mocked(startHelper).mock.results.at(-1)!.value as Helper;
+  const at = linear.take(64);
+  const { integers } = linear;
+  // Says that it has begun, and goes round for ever.
+  const forever = stores(pool, linear, i32.const(1), [0x03, 0x40, 0x0c, 0, 0x0b]);
+  integers[at >> 2] = 0;
+  const own = waits(forever, () => Atomics.load(integers, at >> 2) === 1);
+  const ending = { ...own, functions: { run: () => (own.functions.run(), helper.terminate()) } };
+  expect(() => pool.run([[run(ending, at, 1, 0)], [run(ending, at, 1, 0)]])).toThrow(
+    expect.objectContaining({ code: 'DEVICE_ERROR', message: expect.stringContaining('ended within its work') }),
+  );
+  const module = stores(pool, linear);
+  pool.run([[run(module, at, 5, 0)], [run(module, at + 4, 6, 0)]]);
+  expect([...integers.subarray(at >> 2, (at >> 2) + 2)]).toEqual([5, 6]);
 });
 
 test('all threads have the memory that there is now', async () => {

@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { Binding, KernelSignature, Launch, Schedule } from '@cresset/tensorexpr';
+import { KernelCache, type Binding, type KernelSignature, type Launch, type Schedule } from '@cresset/tensorexpr';
 import type { ShaderText, UniformLayout } from '@cresset/webgpu-fuser';
 
 /** A kernel's shader on this device; it is compiled when somebody is about to run it. */
@@ -26,10 +26,13 @@ export interface Program {
   compile(): Promise<void>;
 }
 
+/** Pipelines kept for whoever asks for them again, beside those in use; twice as many at most. */
+const keptPrograms = 256;
+
 /** Knows shaders by their structure, and compiles each once. */
 export class PipelineCache {
   readonly #device: GPUDevice;
-  readonly #programs = new Map<string, Program>();
+  readonly #programs = new KernelCache<Program>(keptPrograms);
   readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
 
   /** @param began told of each shader that begins to be compiled */
@@ -40,9 +43,9 @@ export class PipelineCache {
     this.#device = device;
   }
 
-  /** Those that were compiled, or are being compiled. */
+  /** Those that were compiled, or are being compiled, and are still there. */
   get programs(): Program[] {
-    return [...this.#programs.values()].filter(({ begin }) => !Number.isNaN(begin));
+    return this.#programs.values.filter(({ begin }) => !Number.isNaN(begin));
   }
 
   /** @param write gives the shader; again once all functions are there that it calls */
@@ -53,11 +56,11 @@ export class PipelineCache {
     signature: KernelSignature,
     write: () => ShaderText,
   ): Program {
-    const known = this.#programs.get(key);
+    const known = this.#programs.find(key);
     if (known) return known;
     const schedules = launches.map(({ schedule }) => schedule);
     const program = this.#make(label, schedules, signature, write);
-    this.#programs.set(key, program);
+    this.#programs.add(key, program);
     return program;
   }
 
