@@ -131,7 +131,7 @@ export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>, n
   const asked = args.dtype && /_like\b/.test(source.schema) ? (args.dtype as ScalarType) : null;
   const error = refusalOf(
     row,
-    asked ?? (source.pointwise ? others.reduce(promoteTypes, first) : first),
+    asked ?? (source.pointwise || source.promotes ? others.reduce(promoteTypes, first) : first),
     (said, when = isKernel(said) ? 'after sizes' : undefined) =>
       (when && 'after sizes') === now &&
       (!when || when === 'after sizes' || (!isEmpty && (when === 'with elements' || tensors[0].dim > 0))),

@@ -1,6 +1,6 @@
 import { narrowView } from './views.ts';
 import { type Pieces, finish } from './loops/pieces.ts';
-import { bitsToNumber, elementSize, isComplex, numelOf, realType, Tensor } from '@cresset/tensor';
+import { bitsToNumber, elementSize, isComplex, numelOf, realType, Tensor, type ScalarType } from '@cresset/tensor';
 import { cast, exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from './broadcast.ts';
 import { overlapsPartially } from './dimensions.ts';
@@ -65,6 +65,14 @@ export function* copyPieces(target: Tensor, source: Tensor): Pieces {
     const part = (tensor: Tensor): Tensor => narrowView(tensor, dim, start, Math.min(length, size - start));
     yield* copyPieces(part(target), part(expanded));
   }
+}
+
+/** A tensor of this dtype with the elements of another, which may be that one itself. */
+export function* convertedPieces(tensor: Tensor, dtype: ScalarType): Pieces<Tensor> {
+  if (tensor.dtype === dtype) return tensor;
+  const converted = Tensor.empty(tensor.sizes, dtype);
+  yield* copyPieces(converted, tensor);
+  return converted;
 }
 
 function copyIntoComplex(target: Tensor, source: Tensor): void {

@@ -51,6 +51,7 @@ export interface KernelRule<Args> extends Forms {
   /** A view that is the result already, where there is one; null where the row has to compute. */
   readonly view?: (args: Args) => Results | null;
   readonly readsNoData?: boolean;
+  readonly promotes?: true;
   readonly takesQuantized?: boolean;
   readonly nondeterministic?: boolean;
   readonly writesInPlace?: true;

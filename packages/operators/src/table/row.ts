@@ -52,6 +52,8 @@ export interface OperatorRow {
   /** It gives something else than tensors and looks into tensors for it (`x.item()`, `'{}'.format(x)`): they are brought to
    * the host first. */
   readonly readsElements?: true;
+  /** It reads its tensors in the dtype that they have in common, as pointwise rows do: PyTorch takes or refuses that one. */
+  readonly promotes?: true;
   /** It knows what the integers of a quantised tensor stand for; all others that compute refuse such. */
   readonly takesQuantized?: boolean;
   /** Two runs with equal arguments may differ (random numbers): never folded, merged or removed as a duplicate. */

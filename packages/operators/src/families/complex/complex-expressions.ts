@@ -62,8 +62,16 @@ export function sqrt(a: ComplexExpr): ComplexExpr {
   return choose(binary('eq', half, zero), complexOf(zero, a.im), root);
 }
 
-export const power = (a: ComplexExpr, b: ComplexExpr): ComplexExpr =>
-  choose(isZero(a), complexOf(select(isZero(b), number(1), zero)), exp(multiply(b, log(a))));
+export function power(a: ComplexExpr, b: ComplexExpr): ComplexExpr {
+  const infinity = over(number(1), magnitude(a));
+  const undefinedNumber = times(zero, infinity);
+  const [isRising, isFalling] = [binary('gt', b.re, zero), binary('lt', b.re, zero)];
+  const ofZero = complexOf(
+    select(isRising, zero, select(isFalling, infinity, select(binary('eq', b.im, zero), number(1), undefinedNumber))),
+    select(binary('or', isRising, isZero(b)), zero, undefinedNumber),
+  );
+  return choose(isZero(a), ofZero, exp(multiply(b, log(a))));
+}
 
 export const sinh = (a: ComplexExpr): ComplexExpr =>
   complexOf(times(unary('sinh', a.re), unary('cos', a.im)), times(unary('cosh', a.re), unary('sin', a.im)));

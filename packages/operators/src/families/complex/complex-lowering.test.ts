@@ -55,4 +55,19 @@ describe('complex numbers on a device', () => {
     const args = [complexOnes(0, 0), complexOnes(1, 2), complexOnes(0, 0), 1n] as const;
     expect(parts(run('aten::addcdiv', ...args))).toEqual([Infinity, Infinity]);
   });
+
+  it('are not zero where either part is not', () => {
+    const some = complexOnes(0, 0, 0, 2, 1, 0);
+    expect(elements(run('aten::nonzero', some)).map(Number)).toEqual([1, 2]);
+    expect(elements(run('aten::nonzero', some.asStrided([2], [1], 1))).map(Number)).toEqual([0, 1]);
+  });
+
+  it('make zero to a power infinite, zero or no number', () => {
+    const powers = (exponent: IValue): number[][] => {
+      const args = [complexOnes(0, 0, 0, 1), exponent] as const;
+      return [parts(run('aten::pow.Tensor_Scalar', ...args)), parts(lowered('pow.Tensor_Scalar', ...args))];
+    };
+    for (const [re, im] of powers(-1n)) expect([re, im]).toEqual([Infinity, NaN]);
+    for (const [re, im] of powers(2n)) expect([re, im]).toEqual([0, 0]);
+  });
 });

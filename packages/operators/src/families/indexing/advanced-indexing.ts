@@ -1,10 +1,10 @@
 import { mapped } from '../../kernels/loops/mapped.ts';
 import { repeat, type Pieces, eachOffset, filled, finish } from '../../kernels/loops/pieces.ts';
-import { isIntegral, Tensor, type ScalarType, scratch } from '@cresset/tensor';
+import { isComplex, isIntegral, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel, type KernelRule } from '../../table/builders.ts';
-import { copyPieces } from '../../kernels/copy.ts';
+import { convertedPieces, copyPieces, partOf } from '../../kernels/copy.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -38,15 +38,25 @@ const isMask = ({ dtype }: Tensor): boolean => dtype === 'bool' || dtype === 'ui
 /** Whether the result's size can only be known by looking at a mask. */
 const dependsOnMask = (indices: Indices): boolean => indices.some((index) => index !== null && isMask(index));
 
+/** Whether the element at an offset is not zero; of complex ones, either part. */
+function truthReader(tensor: Tensor): (offset: number) => boolean {
+  if (isComplex(tensor.dtype)) {
+    const [re, im] = ([0, 1] as const).map((part) => numberReader(partOf(tensor, part)));
+    return (offset) => re(2 * offset) !== 0 || im(2 * offset + 1) !== 0;
+  }
+  const read = numberReader(tensor);
+  return (offset) => read(offset) !== 0;
+}
+
 /** Positions of the elements that are not zero, one column a dimension (Tensor.nonzero().unbind(1)). */
 export function* nonzeroColumns(tensor: Tensor): Pieces<Tensor[]> {
   const rank = Math.max(tensor.dim, 1);
   const found: number[][] = Array.from({ length: rank }, () => []);
   const sizes = tensor.dim === 0 ? [1] : tensor.sizes;
   const position = sizes.map(() => 0);
-  const read = numberReader(tensor);
+  const isSet = truthReader(tensor);
   yield* eachOffset(tensor.sizes, tensor.strides, tensor.storageOffset, 16 + 8 * rank, (offset) => {
-    if (read(offset) !== 0) found.forEach((column, dim) => column.push(position[dim]));
+    if (isSet(offset)) found.forEach((column, dim) => column.push(position[dim]));
     for (let dim = rank - 1; dim >= 0 && ++position[dim] === sizes[dim]; dim--) position[dim] = 0;
   });
   return yield* mapped(found, function* (column) {
@@ -244,7 +254,7 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
       return output;
     }
     const plan = planIndex(output, yield* withoutMasks(output, indices));
-    const source = valuesFor(plan.sizes, yield* convertTo(values, self.dtype));
+    const source = valuesFor(plan.sizes, yield* convertedPieces(values, self.dtype));
     const offsets = yield* plannedOffsets(output, plan);
     const sources = yield* offsetsInPieces(source.sizes, source.strides, source.storageOffset);
     if (accumulate) {
@@ -372,13 +382,6 @@ const indexPutNames: Partial<Record<ScalarType, string>> = {
   int8: 'Char', uint8: 'Byte', bool: 'Bool', complex64: 'ComplexFloat', complex128: 'ComplexDouble',
 }; // prettier-ignore
 const indexPutName = (dtype: ScalarType): string => indexPutNames[dtype] ?? dtype;
-
-function* convertTo(tensor: Tensor, dtype: ScalarType): Pieces<Tensor> {
-  if (tensor.dtype === dtype) return tensor;
-  const converted = Tensor.empty(tensor.sizes, dtype);
-  yield* copyPieces(converted, tensor);
-  return converted;
-}
 
 function valuesFor(sizes: readonly number[], values: Tensor): Tensor {
   // Leading dimensions of size 1 beyond those of the place are dropped, as PyTorch does for assignments.

@@ -50,4 +50,30 @@ describe('complex functions', () => {
     expect(complex.asinh(new Complex(-800, 0)).re).toBeCloseTo(-7.377759298852644, 12);
     expect(complex.acosh(new Complex(-1.5, -0)).re).toBeCloseTo(0.9624236501192069, 14);
   });
+
+  it.each([
+    [
+      [-1, 0],
+      [inf, nan],
+    ],
+    [
+      [-0.5, 2],
+      [inf, nan],
+    ],
+    [
+      [2, 0],
+      [0, 0],
+    ],
+    [
+      [0, 0],
+      [1, 0],
+    ],
+    [
+      [0, 1],
+      [nan, nan],
+    ],
+  ])('zero to the power of %j', ([re, im], result) => {
+    const { re: x, im: y } = complex.power(new Complex(0, 0), new Complex(re, im));
+    expect([x, y]).toEqual(result);
+  });
 });

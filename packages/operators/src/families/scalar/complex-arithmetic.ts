@@ -100,8 +100,10 @@ export function sqrt(a: Complex): Complex {
 }
 
 export function power(a: Complex, b: Complex): Complex {
-  if (a.re === 0 && a.im === 0) return b.re === 0 && b.im === 0 ? new Complex(1, 0) : new Complex(0, 0);
-  return exp(multiply(b, log(a)));
+  if (a.re !== 0 || a.im !== 0) return exp(multiply(b, log(a)));
+  if (b.re > 0) return new Complex(0, 0);
+  if (b.re < 0) return new Complex(Infinity, NaN);
+  return b.im === 0 ? new Complex(1, 0) : new Complex(NaN, NaN);
 }
 
 export function sinh(a: Complex): Complex {

@@ -2,14 +2,14 @@ import { repeat, type Pieces, filled } from '../../kernels/loops/pieces.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import { Complex, isComplex, isFloatingPoint, scratch, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
-import { copyInto, contiguousInPieces } from '../../kernels/copy.ts';
+import { copyInto, contiguousInPieces, convertedPieces, lowerCopy } from '../../kernels/copy.ts';
 import { sizesText, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { readScalar } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { numbersInPieces, type FloatArray } from '../../kernels/numbers/numbers.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
-import { dtypeName, scalarDtype } from '../../kernels/type-promotion.ts';
+import { dtypeName, resultType, scalarDtype } from '../../kernels/type-promotion.ts';
 import { deviceUnique, lowerIsIn, lowerSearch } from './search-lowering.ts';
 import { stableOrder } from './sort.ts';
 import { movedim, sameSizes, select } from '../views/view-functions.ts';
@@ -64,11 +64,6 @@ function searchMeta({ sorted_sequence: sorted, self, out_int32: narrow, right, s
       `torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(${sorted.dim}) and input value's dim(${self.dim}) numel(${self.numel})`,
   );
   check(
-    sorted.dtype === self.dtype || sorted.numel === 0 || self.numel === 0,
-    () =>
-      `torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype ${dtypeName(sorted.dtype)} and input value tensor dtype ${dtypeName(self.dtype)}`,
-  );
-  check(
     sorted.dim === 1 || (sorted.dim === self.dim && sameSizes(sorted.sizes.slice(0, -1), self.sizes.slice(0, -1))),
     () =>
       `torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor ${sizesText(sorted.sizes)} and input value tensor ${sizesText(self.sizes)}`,
@@ -79,9 +74,13 @@ function searchMeta({ sorted_sequence: sorted, self, out_int32: narrow, right, s
 }
 
 function* runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Search, output: Tensor): Pieces {
-  const sequence = yield* numbersInPieces(sorted);
+  const dtype = resultType([sorted, self]);
+  const sequence = yield* numbersInPieces(yield* convertedPieces(sorted, dtype));
   const order = sorter ? yield* numbersInPieces(sorter) : null;
-  const values = self instanceof Tensor ? yield* numbersInPieces(self) : Float64Array.of(Number(self));
+  const values =
+    self instanceof Tensor
+      ? yield* numbersInPieces(yield* convertedPieces(self, dtype))
+      : Float64Array.of(roundingTo(dtype)(Number(self)));
   const length = sorted.sizes.at(-1) ?? 1;
   const perRow = sorted.dim === 1 ? values.length : (self as Tensor).sizes.at(-1)!;
   const isRight = right || side === 'right';
@@ -102,7 +101,15 @@ function lowerSearchRow(
   [output]: readonly Tensor[],
   context: LoweringContext,
 ): void {
-  lowerSearch(sorted, self, right || side === 'right', sorter ?? null, output, context);
+  const dtype = resultType([sorted, self]);
+  const converted = (tensor: Tensor): Tensor => {
+    if (tensor.dtype === dtype) return tensor;
+    const target = context.temporary(tensor.sizes, dtype);
+    lowerCopy(target, tensor, context, 'aten::searchsorted');
+    return target;
+  };
+  const values = self instanceof Tensor ? converted(self) : self;
+  lowerSearch(converted(sorted), values, right || side === 'right', sorter ?? null, output, context);
 }
 
 const searchRow = (schema: string): OperatorRow =>
@@ -110,6 +117,7 @@ const searchRow = (schema: string): OperatorRow =>
     shape: searchMeta,
     host: (args, [output]) => runSearch(args, output),
     lower: lowerSearchRow,
+    promotes: true,
     out: 'Tensor_out',
   });
 
@@ -136,6 +144,7 @@ const bucketRow = (form: 'Tensor' | 'Scalar'): OperatorRow => {
       },
       host: (args, [output]) => runSearch(asSearch(args), output),
       lower: (args, outputs, context) => lowerSearchRow(asSearch(args), outputs, context),
+      promotes: true,
       out: form === 'Tensor' ? 'Tensor_out' : false,
     },
   );
