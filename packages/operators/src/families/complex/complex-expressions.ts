@@ -63,12 +63,11 @@ export function sqrt(a: ComplexExpr): ComplexExpr {
 }
 
 export function power(a: ComplexExpr, b: ComplexExpr): ComplexExpr {
-  const infinity = over(number(1), magnitude(a));
-  const undefinedNumber = times(zero, infinity);
+  const [infinity, notANumber] = [number(Infinity), number(NaN)];
   const [isRising, isFalling] = [binary('gt', b.re, zero), binary('lt', b.re, zero)];
   const ofZero = complexOf(
-    select(isRising, zero, select(isFalling, infinity, select(binary('eq', b.im, zero), number(1), undefinedNumber))),
-    select(binary('or', isRising, isZero(b)), zero, undefinedNumber),
+    select(isRising, zero, select(isFalling, infinity, select(binary('eq', b.im, zero), number(1), notANumber))),
+    select(binary('or', isRising, isZero(b)), zero, notANumber),
   );
   return choose(isZero(a), ofZero, exp(multiply(b, log(a))));
 }
