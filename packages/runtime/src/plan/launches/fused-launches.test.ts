@@ -1,22 +1,12 @@
-import type { Storage, Tensor } from '@cresset/tensor';
-import { axis, binary, constant, param, reduce, select, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import type { Tensor } from '@cresset/tensor';
+import { binary, constant, param, select, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plainGpu } from '../../../../../test-setup/plain-gpu.ts';
 import type { LaunchNote } from '../recording/recording-notes.ts';
+import { anyLaunches, expectSame } from './any-launches-fixture.ts';
 import { fuseLaunches, type RecordedMemory } from './fused-launches.ts';
-import {
-  elementOf,
-  labelsOf,
-  made,
-  memoryOf,
-  nestOf,
-  note,
-  recorderOf,
-  run,
-  storedBy,
-  type Contents,
-} from './launches-fixture.ts';
+import { elementOf, labelsOf, made, memoryOf, nestOf, note, recorderOf, storedBy } from './launches-fixture.ts';
 
 const number = (value: number): Expr => constant('float', value);
 const asItIs = <Kernel>(kernel: Kernel): Kernel => kernel;
@@ -114,113 +104,10 @@ describe('launches stay apart', () => {
   });
 });
 
-/** Whether launches leave the same in tensors, but for those that nobody reads. */
-function expectSame(
-  fused: readonly LaunchNote[],
-  launches: readonly LaunchNote[],
-  tensors: readonly Tensor[],
-  ignored: readonly Tensor[],
-): void {
-  expect(outcome(fused, tensors, ignored)).toEqual(outcome(launches, tensors, ignored));
-}
-
-/** What tensors hold after launches, but for those that nobody reads; their points in one order and in the other. */
-function outcome(
-  notes: readonly LaunchNote[],
-  tensors: readonly Tensor[],
-  ignored: readonly Tensor[] = [],
-): number[][] {
-  const ways = [(points: number) => [...Array(points).keys()], (points: number) => [...Array(points).keys()].reverse()];
-  const [first, second] = ways.map((orderOf) => {
-    const contents: Contents = new Map(
-      tensors.map(({ storage, numel }, at) => [
-        storage,
-        Array.from({ length: numel }, (_, place) => ((3 * at + 5 * place) % 7) - 3),
-      ]),
-    );
-    run(notes, contents, orderOf);
-    return tensors.filter((tensor) => !ignored.includes(tensor)).map(({ storage }) => contents.get(storage)!);
-  });
-  expect(second).toEqual(first);
-  return first;
-}
-
-/** A launch of a random program: numbers choose the tensors. */
-const anyLaunch = fc.record({
-  kind: fc.constantFrom(
-    ...(['fill', 'copy', 'add', 'in place', 'masked', 'two', 'mean', 'backwards', 'guarded', 'part'] as const),
-  ),
-  a: fc.nat(5),
-  b: fc.nat(5),
-  to: fc.nat(5),
-  other: fc.nat(5),
-});
-
-type AnyLaunch = typeof anyLaunch extends fc.Arbitrary<infer Launch> ? Launch : never;
-
-/** Null for one that would read other elements of what it stores to, which no operator launches. */
-function launchOf({ kind, a, b, to, other }: AnyLaunch, tensors: readonly Tensor[]): LaunchNote | null {
-  const [from, second, out, beside] = [a, b, to, other].map((at) => tensors[at]);
-  const element = (of: Tensor, axes: readonly Expr[]): Expr => elementOf(of, axes);
-  switch (kind) {
-    case 'fill':
-      return note(nestOf('fill', [out], () => [number(a)]));
-    case 'copy':
-      return note(nestOf('copy', [out], (axes) => [element(from, axes)]));
-    case 'add':
-      return note(nestOf('add', [out], (axes) => [binary('add', element(from, axes), element(second, axes))]));
-    case 'in place':
-      return note(nestOf('mul_', [out], (axes) => [binary('mul', element(out, axes), element(from, axes))]));
-    case 'masked':
-      return note(
-        nestOf('mask', [out], (axes) => [
-          select(binary('gt', element(from, axes), number(0)), element(second, axes), element(out, axes)),
-        ]),
-      );
-    case 'two':
-      if (out === beside) return null;
-      return note(
-        nestOf('two', [out, beside], (axes) => [
-          binary('sub', element(from, axes), element(second, axes)),
-          binary('mul', element(from, axes), number(0.5)),
-        ]),
-      );
-    case 'mean': {
-      if (from === out) return null;
-      const along = axis('r', param('i32', 4));
-      const mean = binary('div', reduce('sum', [along], element(from, [along])), number(4));
-      return note(nestOf('mean', [out], (axes) => [binary('sub', element(second, axes), mean)]));
-    }
-    case 'backwards':
-      return from === out ? null : note(nestOf('flip', [out], (axes) => [elementOf(from, axes, true)]));
-    case 'guarded':
-      return note(
-        nestOf(
-          'guarded',
-          [out],
-          (axes) => [element(from, axes)],
-          (axes) => binary('gt', element(second, axes), number(0)),
-        ),
-      );
-    case 'part': {
-      const [part, source] = [out, from].map((tensor) => tensor.asStrided([2], [1], other % 3));
-      return note(nestOf('part', [part], (axes) => [from === out ? number(b) : element(source, axes)]));
-    }
-  }
-}
-
 describe('any launches of nests', () => {
   it('come to the same when they are fewer', () => {
     fc.assert(
-      fc.property(fc.array(anyLaunch, { minLength: 2, maxLength: 9 }), fc.nat(63), (described, kept) => {
-        const tensors = Array.from({ length: 6 }, () => made(4));
-        const notes = described.flatMap((each) => launchOf(each, tensors) ?? []);
-        // What is stored first is what was made for the recording: nothing was there before.
-        const isFirstStored = ({ storage }: Tensor): boolean => {
-          const user = notes.find(({ storages }) => storages.includes(storage));
-          return user !== undefined && wholly(user, storage);
-        };
-        const temporary = tensors.filter((tensor, at) => (kept & (1 << at)) === 0 && isFirstStored(tensor));
+      fc.property(anyLaunches, ({ notes, tensors, temporary }) => {
         const fused = fuse(notes, memoryOf(temporary));
         expectSame(fused, notes, tensors, temporary);
       }),
@@ -228,11 +115,3 @@ describe('any launches of nests', () => {
     );
   });
 });
-
-/** Whether a launch stores all elements of a storage, which it does not read. */
-function wholly({ launch, storages }: LaunchNote, storage: Storage): boolean {
-  const kernel = launch.kernel!;
-  const stores = kernel.stores.filter(({ operand }) => operand.tensor.storage === storage);
-  const isLoaded = new Set(storages.filter((_, binding) => !launch.bindings[binding].stored)).has(storage);
-  return !isLoaded && stores.some(({ guard, operand }) => !guard && operand.tensor.numel === 4);
-}

@@ -1,11 +1,9 @@
 import type { Storage, Tensor } from '@cresset/tensor';
 import { axis, binary, param, reduce, TensorView, unary, type LoopNest } from '@cresset/tensorexpr';
-import { plainGpu } from '../../../../../test-setup/plain-gpu.ts';
 import { expect, test } from 'vitest';
-import { made, note, readBy, recorderOf, storedBy } from './launches-fixture.ts';
+import { made, note, recorderOf, storedBy } from './launches-fixture.ts';
 import { joinLaunches, turnsOf, type JoinLimits } from './joined-launches.ts';
 import type { LaunchNote } from '../recording/recording-notes.ts';
-import { shortenChains } from './shortened-chains.ts';
 
 const recorder = recorderOf();
 
@@ -39,7 +37,6 @@ const joinedLaunches = (
 /** How many things each launch stores. */
 const storesOf = (notes: readonly LaunchNote[]): number[] => notes.map((each) => storedBy(each).length);
 const own = (storage: Storage): Storage => storage;
-const isOfFaults = (): boolean => false;
 
 test('what nothing waits for is done along with the launches of the longest chain', () => {
   const [x, a, b, c, d] = [made(4, 8), made(4, 8), made(4, 8), made(4, 8), made(4)];
@@ -66,23 +63,4 @@ test('no more is joined than can be bound, or than one shader should have', () =
   const sums = Array.from({ length: 8 }, () => note(sum(made(4, 8), made(4))));
   expect(storesOf(joinedLaunches(sums, own, limits))).toEqual([4, 4]);
   expect(joinedLaunches(sums, own, { ...limits, joinedNodes: 5 })).toEqual(sums);
-});
-
-test('a launch of the longest chain works out what others need too', () => {
-  const [x, a, b, c] = [made(4, 8), made(4, 8), made(4, 8), made(4)];
-  const notes = [normalised(x, a), normalised(a, b), sum(a, c)].map(note);
-  const isTemporary = (storage: Storage): boolean => storage === a.storage;
-  const shortened = shortenChains(notes, { isTemporary, isOfFaults }, plainGpu, recorder);
-  // Nobody reads the first any more.
-  expect(shortened.map(readBy)).toEqual([[x.storage], [x.storage]]);
-});
-
-test('a chain stays as it is where what it reads is changed in between, or outlives it', () => {
-  const [x, a, b] = [made(4, 8), made(4, 8), made(4, 8)];
-  const notes = [normalised(x, a), normalised(made(4, 8), x), normalised(a, b)].map(note);
-  expect(
-    shortenChains(notes, { isTemporary: (storage) => storage === a.storage, isOfFaults }, plainGpu, recorder),
-  ).toBe(notes);
-  const plain = [normalised(x, a), normalised(a, b)].map(note);
-  expect(shortenChains(plain, { isTemporary: () => false, isOfFaults }, plainGpu, recorder)).toBe(plain);
 });

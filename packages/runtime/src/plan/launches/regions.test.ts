@@ -1,12 +1,10 @@
 import type { Tensor } from '@cresset/tensor';
-import { type Storage } from '@cresset/tensor';
 import { binary, TensorView, type Kernel, type LoopNest } from '@cresset/tensorexpr';
 import { plainGpu } from '../../../../../test-setup/plain-gpu.ts';
 import { expect, test } from 'vitest';
 import { noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 import { made, note, recorderOf } from './launches-fixture.ts';
 import { Regions, type RegionLimits } from './regions.ts';
-import { onPieces } from './storage-pieces.ts';
 
 /** Of a GPU that binds four buffers. */
 const recorder = recorderOf(4);
@@ -88,33 +86,4 @@ test('nothing shares a buffer that outlives the recording, or that a launch with
   const adds = { ...combined, stores: combined.stores.map((store) => ({ ...store, combine: 'sum' as const })) };
   // Two of three are too few.
   expect(regionsOf([note(adds)], {}).prepare(sum([x, y, made(100)], [a, b, c]))).toBeNull();
-});
-
-test('tensors of one storage that have no element in common are storages by themselves', () => {
-  const flat = made(200);
-  const part = (first: number, count: number): Tensor => flat.asStrided([count], [1], first);
-  const [first, second, overlapping] = [part(0, 100), part(100, 100), part(50, 100)];
-  const notes = [sum([x], [first]), sum([second], [y])].map(note);
-  const { launches, pieces } = onPieces(notes, () => true);
-  expect([...pieces.values()].map(({ storage }) => storage)).toEqual([flat.storage, flat.storage]);
-  const [one, other] = [...pieces.keys()];
-  expect(launches.map(({ storages }) => storages)).toEqual([
-    [x.storage, one],
-    [other, y.storage],
-  ]);
-  // In the end it is one buffer.
-  const placed = new Regions(launches, pieces, limits).place(launches.map((each) => [each]))!.flat();
-  expect(placed.map(({ storages }) => storages)).toEqual([
-    [x.storage, flat.storage],
-    [flat.storage, y.storage],
-  ]);
-  expect(placed.map(({ launch: { params } }) => params.map(({ value }) => value))).toEqual([[100], [100, 100]]);
-  for (const [others, mayBe] of [
-    [[...notes, note(sum([overlapping], [x]))], true],
-    [[...notes, { ...notes[0], launch: { ...notes[0].launch, kernel: null } }], true],
-    [notes, false],
-  ] as const) {
-    const found: { readonly pieces: ReadonlyMap<Storage, Tensor> } = onPieces(others, () => mayBe);
-    expect(found.pieces.size).toBe(0);
-  }
 });
