@@ -90,7 +90,6 @@ export class StretchPlanner implements Planner {
   #clock = 0;
   #code: Code | null = null;
   #planned: PlannedCode | null = null;
-  #callers: (() => CallInProgress[]) | null = null;
   /** The instruction that runs. */
   #at = 0;
   /** Recordings that wait for what runs them to go on. */
@@ -237,7 +236,7 @@ export class StretchPlanner implements Planner {
     const isWhole = end === loop.body.end && recording.launches.length > 0 && recording.isWhole;
     const tools = { context: this.context, device: this.#device, recorder: this.#recorder };
     const rolled = isWhole && this.#rolling!.roll(recording, loop, tools);
-    const stretch = rolled && this.#make(rolled, end);
+    const stretch = rolled && this.#make(rolled, recording.callers, end);
     recording.close();
     const { rolled: known, refused } = site.loop!;
     if (!stretch) {
@@ -273,13 +272,13 @@ export class StretchPlanner implements Planner {
         opensOffsets: this.context.limits.joinedNodes === 0,
         maxBindingBytes: this.context.device!.capabilities.maxBindingBytes,
       },
+      callers,
     );
     if (recording.before(frame.code.instructions[at]) !== null) {
       recording.close();
       return this.#markUseless(frame, at, at);
     }
     recording.loop = loop;
-    this.#callers = callers;
     this.resume(recording);
   }
 
@@ -333,7 +332,7 @@ export class StretchPlanner implements Planner {
     }
     const site = this.#siteAt(frame, start);
     site.end = { at: end, instruction, reason };
-    const stretch = this.#make(recording, end);
+    const stretch = this.#make(recording, recording.callers, end);
     recording.close();
     if (site.last) site.last.next = stretch;
     site.last = stretch;
@@ -346,11 +345,11 @@ export class StretchPlanner implements Planner {
     }
   }
 
-  #make(recording: Recorded, end: number): Stretch {
-    const callers = this.#callers!().slice(0, -1);
+  #make(recorded: Recorded, callersOf: () => CallInProgress[], end: number): Stretch {
+    const callers = callersOf().slice(0, -1);
     const kept = this.context.budget ? null : this.#kept;
     const { joinedNodes } = this.context.limits;
-    const stretch = makeStretch(recording, end, callers, this.#device, this.#recorder, { kept, joinedNodes });
+    const stretch = makeStretch(recorded, end, callers, this.#device, this.#recorder, { kept, joinedNodes });
     stretch.lastUse = ++this.#clock;
     this.#launches += stretch.launchCount;
     return stretch;

@@ -34,7 +34,9 @@ export function outcome(
       ]),
     );
     run(notes, contents, orderOf);
-    return tensors.filter((tensor) => !ignored.includes(tensor)).map(({ storage }) => contents.get(storage)!);
+    return tensors
+      .filter((tensor) => !ignored.includes(tensor))
+      .map(({ storage }) => Array.from(contents.get(storage)!));
   });
   expect(second).toEqual(first);
   return first;

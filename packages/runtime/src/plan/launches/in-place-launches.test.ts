@@ -31,7 +31,7 @@ function outcome(notes: readonly LaunchNote[], homes: InPlaceLaunches['homes'], 
     if (homeOf(storage) === storage) contents.set(storage, [...Array(numel).keys()]);
   for (const { storage } of all) contents.set(storage, contents.get(homeOf(storage))!);
   run(notes, contents, (points) => [...Array(points).keys()]);
-  return contents.get(of.storage)!;
+  return Array.from(contents.get(of.storage)!);
 }
 
 test('a launch stores over an operand that nobody needs any more', () => {

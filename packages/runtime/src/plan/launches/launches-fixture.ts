@@ -90,17 +90,21 @@ export const labelsOf = (notes: readonly LaunchNote[]): (string | undefined)[] =
   notes.map(({ launch }) => launch.kernel?.label);
 
 /** What storages hold: as many numbers as they have elements. */
-export type Contents = Map<Storage, number[]>;
+export type Contents = Map<Storage, number[] | Float32Array>;
 
 /**
  * Does launches of nests one after the other, the points of each in the order that `orderOf` gives numbers: whoever is right in two orders has no points
  * that see each other's stores.
+ *
+ * @param open the numbers that params are which are open
  */
 export function run(
   notes: readonly LaunchNote[],
   contents: Contents,
   orderOf: (points: number) => readonly number[],
+  open: readonly (number | bigint)[] = [],
 ): void {
+  const valueOf = (expr: Expr, place: ReadonlyMap<Expr, number>): number => valueIn(expr, place, contents, open);
   for (const { launch } of notes) {
     const kernel = launch.kernel as LoopNest;
     const axes = [...kernel.axes, ...kernel.innerAxes];
@@ -113,11 +117,11 @@ export function run(
         place.set(each, rest % extents[at]);
         rest = Math.floor(rest / extents[at]);
       }
-      const stores = kernel.stores.filter(({ guard }) => !guard || valueOf(guard, place, contents));
+      const stores = kernel.stores.filter(({ guard }) => !guard || valueOf(guard, place));
       const values = stores.map(({ value, offset, operand }) => ({
         storage: operand.tensor.storage,
-        at: valueOf(offset, place, contents),
-        value: valueOf(value, place, contents),
+        at: valueOf(offset, place),
+        value: valueOf(value, place),
       }));
       for (const { storage, at, value } of values) contents.get(storage)![at] = value;
     }
@@ -125,12 +129,18 @@ export function run(
 }
 
 /** A value, as far as launches of tests have it: nothing is rounded, so that no order of launches shows in the last digits. */
-function valueOf(expr: Expr, place: ReadonlyMap<Expr, number>, contents: Contents): number {
-  const of = (each: Expr): number => valueOf(each, place, contents);
+function valueIn(
+  expr: Expr,
+  place: ReadonlyMap<Expr, number>,
+  contents: Contents,
+  open: readonly (number | bigint)[],
+): number {
+  const of = (each: Expr): number => valueIn(each, place, contents, open);
   switch (expr.kind) {
     case 'const':
-    case 'param':
       return Number(expr.value);
+    case 'param':
+      return Number(expr.open ? (open[expr.open.index] ?? expr.open.value) : expr.value);
     case 'axis':
       return place.get(expr)!;
     case 'load':
@@ -151,7 +161,7 @@ function valueOf(expr: Expr, place: ReadonlyMap<Expr, number>, contents: Content
       const [along] = expr.axes;
       let sum = 0;
       for (let step = 0; step < extentOf(along); step++)
-        sum += valueOf(expr.body, new Map([...place, [along, step]]), contents);
+        sum += valueIn(expr.body, new Map([...place, [along, step]]), contents, open);
       return sum;
     }
   }

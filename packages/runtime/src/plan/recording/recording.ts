@@ -15,6 +15,7 @@ import {
 } from '@cresset/tensor';
 import { hasLayouts, type ParamExpr, type PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../../interpreter/frame.ts';
+import type { CallInProgress } from '../../interpreter/program-place.ts';
 import type { HostContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { Instruction } from '../../interpreter/code/instruction.ts';
 import type { LoopInProgress } from './loop-body.ts';
@@ -94,6 +95,8 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     /** Registers with numbers that differ from visit to visit. */
     private readonly varyingRegisters: ReadonlySet<number>,
     rules: LiveInRules,
+    /** Where the program is that runs it. */
+    readonly callers: () => CallInProgress[],
   ) {
     super(rules);
   }
