@@ -1,13 +1,16 @@
 // `npm test`: prepares the machine, then runs everything that is checked, to the end whatever fails on the way.
 // The last line is `N passed, N failed`: tests one by one, every other step as one.
+//   TEST_TIME_FACTOR=3 npm test    on a slow machine: every step has so many times its time; 0 lets steps take what they take
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { prepareMachine } from './machine/prepare-machine.mjs';
 import { runToEnd } from './machine/process-group.mjs';
 
 const minutes = 60_000;
+const timeFactor = Number(process.env.TEST_TIME_FACTOR || 1);
 const skippedStatus = 77;
 const reports = mkdtempSync(join(tmpdir(), 'cresset-test-'));
 /** Where GPU tests leave the shaders that they compile. */
@@ -17,12 +20,22 @@ const failures = [];
 /** What failed, test by test with its first message: told again at the end, where a log that was cut still has it. */
 const failedTests = [];
 
-function add(step, { passed, failed, skipped = 0, failedTests: tests = [] }) {
+function add(step, { passed, failed, skipped = 0, failedTests: tests = [], limit }) {
   counts.passed += passed;
   counts.failed += failed;
   counts.skipped += skipped;
-  if (failed > 0) failures.push(`${step} (${failed})`);
+  if (failed > 0) failures.push(`${step} (${[failed, limit].filter(Boolean).join(', ')})`);
   failedTests.push(...tests);
+}
+
+/** Runs a command of a step for a time that is enough where nothing hangs; `limit` says in words that it was ended there. */
+async function runWithin(time, command, args, environment) {
+  const limitMilliseconds = time * timeFactor;
+  const { status, timedOut } = await runToEnd(command, args, { environment, limitMilliseconds });
+  if (!timedOut) return { status };
+  const limit = `ended after ${limitMilliseconds / 1000} s, its limit`;
+  console.error(`${limit}: where the machine is slow, TEST_TIME_FACTOR=3 gives every step three times its time`);
+  return { status, limit };
 }
 
 const readReport = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
@@ -37,16 +50,28 @@ const failedOf = (report) =>
     ...assertionResults
       .filter(({ status }) => status === 'failed')
       .map(
-        ({ fullName, failureMessages: [first = ''] }) => `${relative('.', name)}: ${fullName}\n${first.slice(0, 2000)}`,
+        ({ fullName, failureMessages: [first = ''] }) =>
+          `${relative('.', name)}: ${fullName}\n${stripVTControlCharacters(first).slice(0, 2000)}`,
       ),
   ]);
+
+/** The failed tests of a report of Playwright. */
+const failedInBrowser = ({ suites = [], specs = [] } = {}) => [
+  ...suites.flatMap(failedInBrowser),
+  ...specs
+    .filter(({ ok }) => !ok)
+    .map(({ file, title, tests }) => {
+      const [first = ''] = tests.flatMap(({ results }) => results.flatMap(({ error }) => error?.message ?? []));
+      return `e2e/${file}: ${title}\n${stripVTControlCharacters(first).slice(0, 2000)}`;
+    }),
+];
 
 const check = (name, command, args = []) => ({
   name,
   async run() {
-    const { status } = await runToEnd(command, args, { limitMilliseconds: 12 * minutes });
+    const { status, limit } = await runWithin(12 * minutes, command, args);
     if (status === skippedStatus) return { passed: 0, failed: 0, skipped: 1 };
-    return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+    return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, limit };
   },
 });
 
@@ -55,17 +80,16 @@ const vitest = (name, project, environment = {}) => ({
   async run() {
     const file = join(reports, `${project}.json`);
     const args = ['run', '--project', project, '--passWithNoTests'];
-    const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`];
-    const { status } = await runToEnd('vitest', [...args, ...reporters], {
-      environment,
-      limitMilliseconds: 10 * minutes,
-    });
+    // A line for each file, and for each test that fails.
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const { status, limit } = await runWithin(10 * minutes, 'vitest', [...args, ...reporters], environment);
     const report = readReport(file);
     return {
       passed: report?.numPassedTests ?? 0,
       failed: failedAtLeast(report?.numFailedTests ?? 0, status),
       skipped: report?.numPendingTests ?? 0,
       failedTests: failedOf(report),
+      limit,
     };
   },
 });
@@ -74,19 +98,20 @@ const playwright = (name) => ({
   name,
   async run() {
     const file = join(reports, 'playwright.json');
-    const { status } = await runToEnd(
+    const { status, limit } = await runWithin(
+      12 * minutes,
       'playwright',
       ['test', '-c', 'e2e/playwright.config.ts', '--reporter=list,json', '--pass-with-no-tests'],
-      {
-        environment: { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_PORT: String(await firstOfFreePorts(3)) },
-        limitMilliseconds: 12 * minutes,
-      },
+      { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_PORT: String(await firstOfFreePorts(3)) },
     );
-    const stats = readReport(file)?.stats;
+    const report = readReport(file);
+    const stats = report?.stats;
     return {
       passed: (stats?.expected ?? 0) + (stats?.flaky ?? 0),
       failed: failedAtLeast(stats?.unexpected ?? 0, status),
       skipped: stats?.skipped ?? 0,
+      failedTests: failedInBrowser(report),
+      limit,
     };
   },
 });
@@ -96,9 +121,9 @@ const applications = (name) => ({
   async run() {
     const file = join(reports, 'applications.json');
     const args = ['scripts/check-apps.mjs', '--ci', '--report', file];
-    const { status } = await runToEnd(process.execPath, args, { limitMilliseconds: 12 * minutes });
+    const { status, limit } = await runWithin(12 * minutes, process.execPath, args);
     const { passed, failed, skipped } = readReport(file) ?? { passed: 0, failed: 0, skipped: 0 };
-    return { passed, failed: failedAtLeast(failed, status), skipped };
+    return { passed, failed: failedAtLeast(failed, status), skipped, limit };
   },
 });
 
@@ -128,7 +153,7 @@ const skipped = (name, reason) => ({
 function steps(machine) {
   return [
     check('format', 'oxfmt', ['--check']),
-    check('lint', 'oxlint', ['--deny-warnings']),
+    check('lint', 'oxlint', ['--deny-warnings', '--format=unix']),
     check('types', 'tsc', ['-p', '.']),
     check('dependencies', process.execPath, ['scripts/check-dependencies.mjs']),
     check('lock file', process.execPath, ['scripts/check-lockfile.mjs']),
@@ -164,13 +189,21 @@ function steps(machine) {
   ];
 }
 
+if (!(timeFactor >= 0)) throw new Error(`TEST_TIME_FACTOR is no number: ${process.env.TEST_TIME_FACTOR}`);
+if (!process.stdout.isTTY) {
+  // Tools write control codes into files too where CI or FORCE_COLOR is set.
+  delete process.env.FORCE_COLOR;
+  Object.assign(process.env, { NO_COLOR: '1', PLAYWRIGHT_FORCE_TTY: '0' });
+}
 try {
   const machine = prepareMachine();
   for (const step of steps(machine)) {
     console.log(`\n--- ${step.name}`);
     const started = performance.now();
-    add(step.name, await step.run());
-    console.log(`--- ${step.name}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+    const result = await step.run();
+    add(step.name, result);
+    const verdict = result.failed > 0 ? `${result.failed} failed, ` : '';
+    console.log(`--- ${step.name}: ${verdict}${((performance.now() - started) / 1000).toFixed(1)} s`);
   }
 } catch (error) {
   console.error(error.message);
