@@ -16,7 +16,6 @@ import { readExtraFiles } from './extra-files.ts';
 import { ObjectPickle } from './pickle/object-pickle.ts';
 import { SourceImporter } from './source-importer.ts';
 import { StorageRecords } from './storage-records.ts';
-import { FileSource } from './sources/file-source.ts';
 import { openUrl, WHOLE_FILE_BYTES } from './sources/url-source.ts';
 import { WeightReader } from './weight-reader.ts';
 import { ZipReader } from './zip/zip-reader.ts';
@@ -33,8 +32,7 @@ export type SentInput = Exclude<ModuleInput, URL> | ArrayBuffer[];
 /** Opens what a model can be loaded from. */
 export async function openSource(input: ModuleInput | SentInput, options: TransferOptions = {}): Promise<ByteSource> {
   if (typeof input === 'string' || input instanceof URL) {
-    const file = String(input).startsWith('file:') ? await FileSource.open(String(input), options) : null;
-    return file ?? openUrl(input, options);
+    return (String(input).startsWith('file:') && (await openFile(String(input), options))) || openUrl(input, options);
   }
   if (input instanceof Blob) return new BlobSource(input, options);
   if (Array.isArray(input)) return new ChunkedSource(input);
@@ -42,6 +40,13 @@ export async function openSource(input: ModuleInput | SentInput, options: Transf
     return new MemorySource(new Uint8Array(input.buffer, input.byteOffset, input.byteLength));
   if (Object.prototype.toString.call(input) === '[object ArrayBuffer]') return new MemorySource(new Uint8Array(input));
   throw new CressetError('ARGUMENT', 'a model is loaded from a URL, a File or Blob, an ArrayBuffer or a typed array');
+}
+
+/** A file of this machine, outside of browsers; null where there are none. */
+async function openFile(address: string, options: TransferOptions): Promise<ByteSource | null> {
+  const { FileSource } = await import('./sources/file-source.ts');
+  options.onPart?.('file-source', 'a file of this machine');
+  return FileSource.open(address, options);
 }
 
 /**
