@@ -1,7 +1,7 @@
 import type { Storage, Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { appendConsumer } from './append-consumer.ts';
-import { accumulator, binary, constant, param, select } from '../expressions/builders.ts';
+import { accumulator, binary, constant, param, reduce, select } from '../expressions/builders.ts';
 import type { Expr } from '../expressions/expr.ts';
 import { LinearForms } from '../expressions/linear-form.ts';
 import { joinNests } from './join-nests.ts';
@@ -100,6 +100,29 @@ describe('appendConsumer', () => {
     const value = binary('add', accumulator, new TensorView(other.asStrided([3, 5], [5, 0])).at([...axes(3, 5)]));
     const elsewhere = { ...product(left, right, between), stores: [{ ...store, value }] };
     expect(appendConsumer(elsewhere, onto, between.storage, () => false)).toBeNull();
+  });
+
+  it('stores nothing once for a row that is read along it', () => {
+    const [rows, x, total, shift] = [tensor(3, 5), tensor(3, 5), tensor(3), tensor(3)];
+    const [row, column, each] = axes(3, 5, 5);
+    const [given, moved, sums, by] = [x, rows, total, shift].map((of) => new TensorView(of));
+    const producer = (isShifted: boolean): LoopNest => ({
+      kind: 'nest',
+      label: 'aten::layer_norm',
+      axes: [row],
+      innerAxes: [column],
+      stores: [
+        { operand: sums.operand, offset: sums.offsetAt([row]), value: reduce('sum', [each], given.at([row, each])) },
+        {
+          operand: moved.operand,
+          offset: moved.offsetAt([row, column]),
+          value: isShifted ? binary('add', given.at([row, column]), by.at([row])) : given.at([row, column]),
+        },
+      ],
+    });
+    const onto = sum(shift, total, shift);
+    expect(storedBy(appendConsumer(producer(false), onto, total.storage, () => true)!)).toContain(shift.storage);
+    expect(appendConsumer(producer(true), onto, total.storage, () => true)).toBeNull();
   });
 
   it('is impossible where elements are read more than once, or not at all', () => {

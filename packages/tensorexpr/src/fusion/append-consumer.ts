@@ -5,6 +5,7 @@ import { extentOf, indexValue, pointsOf } from '../expressions/index-value.ts';
 import { dimensionsOf, indicesOf, isComputed } from './inline-producer.ts';
 import { expressionsIn, expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
 import { keepsPrecision } from '../kernels/precision.ts';
+import { splitStores } from '../kernels/split-stores.ts';
 import { areSameForms, LinearForms } from '../expressions/linear-form.ts';
 import { Rewriter, substitute } from '../expressions/substitute.ts';
 import { hasExpr, isReduced, loadsIn, walk } from '../expressions/walk.ts';
@@ -68,11 +69,15 @@ function appendedStores(
   }
   const rewriter = new Rewriter((expr) => replaced.get(expr) ?? null);
   const appended = nest.stores.map((each) => mapStore(each, (expr) => rewriter.rewrite(expr)));
-  const mayStore = ({ operand, offset }: Store): boolean => {
-    // What a step reads, a later one may read again.
-    const isAtPlace = (load: Expr): boolean =>
-      producer.kind !== 'recurrence' && areSameForms(forms.of(load), forms.of(offset));
-    return isReadOnlyAt(producer, operand.tensor.storage, isAtPlace);
+  const once = new Set(producer.kind === 'nest' ? splitStores({ ...producer, stores: appended }).once : []);
+  const inner = new Set(producer.kind === 'nest' ? splitStores(producer).inner : []);
+  const mayStore = (own: Store): boolean => {
+    // What a step reads, a later one may read again, and what is stored once is stored before the loops within a point.
+    const isAtPlace = (load: Expr, by: Store): boolean =>
+      producer.kind !== 'recurrence' &&
+      !(once.has(own) && inner.has(by)) &&
+      areSameForms(forms.of(load), forms.of(own.offset));
+    return isReadOnlyAt(producer, own.operand.tensor.storage, isAtPlace);
   };
   return appended.every(mayStore) ? appended : null;
 }
@@ -122,14 +127,14 @@ function pointsIn(kernel: Kernel, { offset }: Store): number {
 }
 
 /** Whether a kernel reads a storage nowhere but in the values of its stores, outside of reductions, at that place. */
-function isReadOnlyAt(kernel: Kernel, storage: Storage, isAtPlace: (offset: Expr) => boolean): boolean {
+function isReadOnlyAt(kernel: Kernel, storage: Storage, isAtPlace: (offset: Expr, by: Store) => boolean): boolean {
   const isRead = (expr: Expr): expr is LoadExpr => expr.kind === 'load' && expr.operand.tensor.storage === storage;
   const elsewhere: Expr[] = kernel.kind === 'contraction' ? [kernel.left, kernel.right] : [];
   for (const store of kernel.stores) {
     for (const root of expressionsOf(store)) {
       walk([root], (expr) => {
         if (expr.kind === 'reduce') elsewhere.push(expr);
-        else if (isRead(expr) && !(root === store.value && isAtPlace(expr.offset))) elsewhere.push(expr);
+        else if (isRead(expr) && !(root === store.value && isAtPlace(expr.offset, store))) elsewhere.push(expr);
         return expr.kind !== 'reduce';
       });
     }

@@ -4,6 +4,7 @@ import {
   axis,
   binary,
   cast,
+  constant,
   param,
   TensorView,
   type Contraction,
@@ -267,4 +268,28 @@ test('there is no device under a policy that forbids to compile WebAssembly', as
     throw new WebAssembly.CompileError('blocked by Content Security Policy');
   });
   expect(await openWasmDevice()).toBeNull();
+});
+
+test('what a point stores under a condition is made of what was there before it stored anything', async () => {
+  const device = new WasmDevice();
+  const [p, q] = [floats(1, 2, 3, 4, 5), floats(0, 0, 0, 0, 0)];
+  const [from, to] = [new TensorView(p), new TensorView(q)];
+  const [point] = from.axes();
+  device.launch({
+    kind: 'nest',
+    label: 'fill',
+    axes: [point],
+    innerAxes: [],
+    stores: [
+      { operand: from.operand, offset: from.offsetAt([point]), value: constant('float', 10) },
+      {
+        operand: to.operand,
+        offset: to.offsetAt([point]),
+        value: binary('mul', from.at([point]), constant('float', 2)),
+        guard: binary('lt', point, param('i32', 3)),
+      },
+    ],
+  });
+  expect(await read(p)).toEqual([10, 10, 10, 10, 10]);
+  expect(await read(q)).toEqual([2, 4, 6, 0, 0]);
 });

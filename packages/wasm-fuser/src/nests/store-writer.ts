@@ -6,10 +6,15 @@ import { hasLoad, isOne, strideOf } from './index-steps.ts';
 import { combination } from './reductions.ts';
 import { valueType, type Scope } from './scope.ts';
 
-/** Writes the stores of a point: what they store is known before any of them is made, since it may be read where another one writes. */
+/**
+ * Writes the stores of a point: what they store is known before any of them is made, since it may be read where another one writes. What a condition decides
+ * about is worked out where it holds, so those are made first.
+ */
 export function writeStores(writer: ExpressionWriter, stores: readonly Store[], scope: Scope): void {
-  for (const { value, guard } of stores) if (!guard) writer.value(value, scope);
-  for (const store of stores) writeStore(writer, store, scope);
+  const plain = stores.filter(({ guard }) => !guard);
+  for (const { value } of plain) writer.value(value, scope);
+  for (const store of stores) if (store.guard) writeStore(writer, store, scope);
+  for (const store of plain) writeStore(writer, store, scope);
 }
 
 /** Writes a store. Where its place was loaded, it is looked at: what lies outside the tensor is left out. */

@@ -69,6 +69,16 @@ export const mutatingPrograms = {
     'return x',
   ],
   'ints, counted up': ['v = (x > 0).to(torch.int32)', 'w = v * 2', 'v += w', 'w -= v', 'return (v, w)'],
+  'read in a trip that carries something else to the next one': [
+    'w = x[: x.size(0) // 12 * 12].view(12, -1)',
+    'h = w[0] * 1',
+    'u = h',
+    'for i in range(w.size(0)):',
+    '    g = w[i] * 0.5',
+    '    u = h * 2',
+    '    h = g',
+    'return (u, h)',
+  ],
   'kept in a loop': [
     'v = x * 1',
     'for i in range(4):',
