@@ -236,8 +236,11 @@ export class ScriptModule {
   }
 
   /**
-   * Runs a method on the host and lets the GPU do each of its operators with the same inputs. The report names the operators whose
-   * results differ, in the order of running, with their lines in Python. Rejects where there is no GPU.
+   * Runs a method on the host and lets the GPU, or without one the host's WebAssembly, do each of its operators with the same inputs. The report
+   * names the operators whose results differ, in the order of running, with their lines in Python. Where none does, the method is called
+   * three times as it is optimised, recorded and replayed, and three times with smaller inputs where it takes them, and compared with the program
+   * as it was written; the report names the first node that comes out wrong. All of it is done to copies: the model and the inputs
+   * stay as they are.
    */
   async verify(inputs: readonly Input[], options: VerifyOptions = {}): Promise<VerificationReport> {
     return (await inspection()).verifyMethod(this[openFile](), this.#path, inputs, options);

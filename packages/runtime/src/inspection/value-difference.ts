@@ -68,6 +68,17 @@ export function tensorDifference(
   };
 }
 
+/** The largest finite number of a tensor, without its sign. */
+export function largestOf(tensor: Tensor): number {
+  const numbers = numbersOf(tensor);
+  let largest = 0;
+  for (let at = 0; at < numbers.length; at++) {
+    const size = Math.abs(numbers[at]);
+    if (size > largest && size < Infinity) largest = size;
+  }
+  return largest;
+}
+
 function isSame(left: number, right: number): boolean {
   return left === right || (Number.isNaN(left) && Number.isNaN(right));
 }

@@ -1,6 +1,6 @@
 import { formatStackTrace, printNode, type Node } from '@cresset/ir';
 import { deviceRefusal, type OperatorRow } from '@cresset/operators';
-import { Dict, List, Storage, Tensor, Tuple, type DictKey, type IValue } from '@cresset/tensor';
+import type { IValue, ScriptObject } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { dispatch } from '../dispatch/dispatch.ts';
 import { Execution, type OperatorObserver } from '../run/execution.ts';
@@ -9,11 +9,14 @@ import { stackEntriesOf } from '../interpreter/program-place.ts';
 import type { OperatorBinding } from '../interpreter/code/operator-binding.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { tensorsIn } from '../dispatch/tensors-in.ts';
+import { ScriptModule } from '../script-module.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import type { HostedModel } from '../worker/hosted-model.ts';
 import type { VerificationDifference, VerificationReport, VerifyRequest } from '../worker/wire/protocol.ts';
 import type { WorkerHost } from '../worker/worker-host.ts';
-import { comparableParts, tensorDifference, type Tolerance } from './value-difference.ts';
+import { RunComparison, type ComparedRuns, type RunDifference } from './compared-runs.ts';
+import { ValueCopier } from './value-copier.ts';
+import { comparableParts, tensorDifference, type Difference, type Tolerance } from './value-difference.ts';
 
 /** So many differences are told; the first is the one that matters. */
 const MAX_DIFFERENCES = 20;
@@ -23,7 +26,10 @@ const MAX_DIFFERENCES = 20;
  * operator's doing and nothing that came before. A group of operators that runs as one kernel is compared as such first; where it
  * differs, its operators are compared one by one.
  *
- * Rejects where there is no GPU, and with the program's error where it fails on the host.
+ * Where all of them are right, the program is run as a whole too, as it is optimised, recorded and replayed where the model is, and held
+ * against one that is run as it was written. The model is left as it was.
+ *
+ * Rejects where there is no device but the host's kernels in TypeScript, and with the program's error where it fails on the host.
  */
 export async function verifyCall(
   model: HostedModel,
@@ -34,7 +40,7 @@ export async function verifyCall(
   const { runner } = model;
   await model.loadDebugTables();
   const own = runner.context.device;
-  const device = own && !own.capabilities.host ? own : (await host.chooseDevice('webgpu')).device!;
+  const device = own && !own.capabilities.host ? own : await gpuOr(own, host);
   const callee = model.callee(request.module, request.method);
   const { fn, receiver } = callee;
   const { schema } = fn;
@@ -42,10 +48,28 @@ export async function verifyCall(
   const bound = bindArguments(schema, receiver ?? undefined, request.args, request.kwargs, (value, argument) =>
     reader.argument(value, argument, schema.name),
   );
-  const context = new RuntimeContext({ generator: runner.context.generator, print: () => undefined });
-  const observer = new Verifier(context, device, fn.name, signal, request.tolerance);
-  await model.run(callee, receiver ? bound.slice(1) : bound, { signal, context, observer });
-  return observer.report();
+  const inputs = receiver ? bound.slice(1) : bound;
+  const { tolerance } = request;
+  const context = new RuntimeContext({ print: () => undefined });
+  const observer = new Verifier(context, device, fn.name, signal, tolerance);
+  // What a program does to its module, it does to a copy.
+  const copier = new ValueCopier();
+  const [object, self, ...args] = await copier.copiesOf([runner.object, receiver, ...inputs]);
+  const plans = new RuntimeContext({ device: own });
+  const copy = new ScriptModule(object as ScriptObject, runner.unit, plans);
+  await model.run({ fn, receiver: self as ScriptObject | null }, args, { signal, context, observer }, copy);
+  if (observer.differences.length > 0) return observer.report({ runs: 0, difference: null });
+  return observer.report(await new RunComparison(model, callee, inputs, own ?? device, signal, tolerance).run());
+}
+
+/** The GPU; where there is none, the host's own device. */
+async function gpuOr(own: ComputeDevice | null, host: WorkerHost): Promise<ComputeDevice> {
+  try {
+    return (await host.chooseDevice('webgpu')).device!;
+  } catch (error) {
+    if (!own) throw error;
+    return own;
+  }
 }
 
 /** Where an operator stands and what of it is said. */
@@ -58,7 +82,7 @@ interface Place {
 class Verifier implements OperatorObserver {
   readonly #onHost: Execution;
   readonly #deviceContext: RuntimeContext;
-  readonly #differences: VerificationDifference[] = [];
+  readonly differences: VerificationDifference[] = [];
   #compared = 0;
   #notOnDevice = 0;
 
@@ -73,13 +97,20 @@ class Verifier implements OperatorObserver {
     this.#deviceContext = new RuntimeContext({ device, limits: { smallWork: -1 }, print: () => undefined });
   }
 
-  report(): VerificationReport {
+  report({ runs, difference }: ComparedRuns): VerificationReport {
+    if (difference) this.#add([this.#differenceOfRun(difference)]);
     return {
-      passed: this.#differences.length === 0,
+      passed: this.differences.length === 0,
       compared: this.#compared,
       notOnDevice: this.#notOnDevice,
-      differences: this.#differences,
+      runs,
+      differences: this.differences,
     };
+  }
+
+  #differenceOfRun({ run, part, node, output, found }: RunDifference): VerificationDifference {
+    const place = { operator: node.kind, node, fusedWith: [] };
+    return { ...this.#difference(place, output, detailsOf(found)), run, part };
   }
 
   run(binding: OperatorBinding, args: readonly IValue[], node: Node): Promise<readonly IValue[]> {
@@ -126,9 +157,9 @@ class Verifier implements OperatorObserver {
     const place = { operator: group.label, node, fusedWith: operators };
     const found = await this.#differencesOf(place, results, async (onDevice) => group.run(copies, onDevice));
     if (found.length === 0) return results;
-    const before = this.#differences.length;
+    const before = this.differences.length;
     await group.run(args, new Execution(this.#onHost.context, this.signal, this.#memberObserver(operators)));
-    if (this.#differences.length === before) this.#add(found);
+    if (this.differences.length === before) this.#add(found);
     return results;
   }
 
@@ -140,7 +171,7 @@ class Verifier implements OperatorObserver {
   }
 
   #add(differences: readonly VerificationDifference[]): void {
-    this.#differences.push(...differences.slice(0, MAX_DIFFERENCES - this.#differences.length));
+    this.differences.push(...differences.slice(0, MAX_DIFFERENCES - this.differences.length));
   }
 
   async #differencesOf(
@@ -169,22 +200,13 @@ class Verifier implements OperatorObserver {
       const found: VerificationDifference[] = [];
       for (const part of comparableParts(value, actual[output] ?? null)) {
         const difference = typeof part === 'string' ? part : tensorDifference(part[0], part[1], this.tolerance);
-        if (typeof difference === 'string') {
-          found.push(this.#difference(place, output, { mismatch: difference }));
-        } else if (difference) {
-          const { maxDifference, index, expected: onHost, actual: onDevice } = difference;
-          found.push(this.#difference(place, output, { maxDifference, at: { index, host: onHost, device: onDevice } }));
-        }
+        if (difference) found.push(this.#difference(place, output, detailsOf(difference)));
       }
       return found;
     });
   }
 
-  #difference(
-    { operator, node, fusedWith }: Place,
-    output: number,
-    found: Partial<Pick<VerificationDifference, 'maxDifference' | 'at' | 'mismatch'>>,
-  ): VerificationDifference {
+  #difference({ operator, node, fusedWith }: Place, output: number, found: Details): VerificationDifference {
     const entries = stackEntriesOf(node, this.functionName);
     return {
       operator,
@@ -195,31 +217,19 @@ class Verifier implements OperatorObserver {
       at: found.at ?? null,
       mismatch: found.mismatch ?? null,
       fusedWith,
+      run: null,
+      part: null,
     };
   }
 }
 
-/** The same value over memory of its own: tensors as they are, strides and all. */
-function copyOf(value: IValue, storages: Map<Storage, Storage>): IValue {
-  const copy = (part: IValue): IValue => copyOf(part, storages);
-  if (value instanceof Tensor) {
-    const { storage, dtype, sizes, strides, storageOffset } = value;
-    let copied = storages.get(storage);
-    if (!copied) storages.set(storage, (copied = Storage.onHost(storage.hostBytes().slice(0))));
-    return new Tensor(copied, dtype, sizes, strides, storageOffset);
-  }
-  if (value instanceof List) return new List(value.elementType, value.items.map(copy));
-  if (value instanceof Tuple) return new Tuple(value.items.map(copy), value.type);
-  if (value instanceof Dict) {
-    const entries = [...value.entries].map(([key, item]): [DictKey, IValue] => [key, copy(item)]);
-    return new Dict(value.keyType, value.valueType, new Map(entries));
-  }
-  return value;
+type Details = Partial<Pick<VerificationDifference, 'maxDifference' | 'at' | 'mismatch'>>;
+
+function detailsOf(found: Difference | string): Details {
+  if (typeof found === 'string') return { mismatch: found };
+  const { maxDifference, index, expected: host, actual: device } = found;
+  return { maxDifference, at: { index, host, device } };
 }
 
 /** Copies of all of them; tensors over one memory stay that. */
-async function copiesOf(values: readonly IValue[]): Promise<IValue[]> {
-  await Promise.all(tensorsIn(values).map(({ storage }) => storage.toHost()));
-  const storages = new Map<Storage, Storage>();
-  return values.map((value) => copyOf(value, storages));
-}
+const copiesOf = (values: readonly IValue[]): Promise<IValue[]> => new ValueCopier().copiesOf(values);

@@ -224,22 +224,32 @@ export class HostedModel {
   }
 
   /** Runs a method, or a function, with its arguments but `self`. What asks for gradients comes with a part, which few programs need. */
-  async run(callee: Callee, inputs: readonly IValue[], options: CallOptions): Promise<IValue> {
+  async run(
+    callee: Callee,
+    inputs: readonly IValue[],
+    options: CallOptions,
+    runner: ScriptModule = this.runner,
+  ): Promise<IValue> {
     const { fn, receiver } = callee;
     const run = (changed: CallOptions): Promise<IValue> => {
       const all = { ...options, ...changed };
-      return receiver ? this.runner.callOn(receiver, fn.name, inputs, all) : this.runner.callFunction(fn, inputs, all);
+      return receiver ? runner.callOn(receiver, fn.name, inputs, all) : runner.callFunction(fn, inputs, all);
     };
     if (!this.parts.areNeeded('gradients')) return run({});
     const { callWithGradients } = await import('../autograd/recording/gradients-within.ts');
-    return callWithGradients(this, callee, options, run);
+    return callWithGradients({ parts: this.parts, runner }, callee, options, run);
+  }
+
+  /** Fetches what the host is faster with, and kernels that few programs need. */
+  async wantKernels(): Promise<void> {
+    if (!this.#device || this.#device.capabilities.host) await this.parts.want('host', 'a call on the host');
+    if (this.parts.areNeeded('quantized')) await this.#device?.fetchIntegerProducts?.();
+    if (this.parts.areNeeded('fourier')) await this.#device?.fetchTransforms?.();
   }
 
   /** A method that is called once more may be called often: what records its runs on a device comes then. What the host is faster with comes at once. */
   async #expectRepetition(method: string): Promise<void> {
-    if (!this.#device || this.#device.capabilities.host) await this.parts.want('host', 'a call on the host');
-    if (this.parts.areNeeded('quantized')) await this.#device?.fetchIntegerProducts?.();
-    if (this.parts.areNeeded('fourier')) await this.#device?.fetchTransforms?.();
+    await this.wantKernels();
     if (this.#device && this.#called.has(method)) {
       await this.wantPlans('a method that is called again');
       if (this.runner.lastRun?.hostSmall.length) await this.parts.want('host', 'small work that is done again');

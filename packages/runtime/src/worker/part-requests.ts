@@ -169,7 +169,10 @@ export interface InputExpectations {
   readonly isPure: boolean;
 }
 
-/** Runs a method on the host and, operator by operator with the same inputs, on the device; answered with `verified`. */
+/**
+ * Runs a method on the host and, operator by operator with the same inputs, on the device; and as a whole, again and again, as it is
+ * optimised, and as it was written. Answered with `verified`.
+ */
 export interface VerifyRequest extends Omit<CallRequest, 'type'> {
   readonly type: 'verify';
   readonly tolerance: { readonly relative: number; readonly absolute: number } | null;
@@ -328,6 +331,10 @@ export interface VerificationDifference {
   readonly mismatch: string | null;
   /** The operators of the kernel it is part of, where it runs fused. */
   readonly fusedWith: readonly string[];
+  /** Which call of the whole program was different, from 1; null where the operator was compared by itself. */
+  readonly run: number | null;
+  /** What was different of that call. Node and numbers are those of the first node that is wrong where the program ends with it. */
+  readonly part: 'result' | 'arguments' | 'state' | null;
 }
 
 /** What `verify` found. */
@@ -336,6 +343,8 @@ export interface VerificationReport {
   /** Operators whose results were compared, and those that have no kernel for these arguments. */
   readonly compared: number;
   readonly notOnDevice: number;
+  /** Calls of the whole program that were compared. */
+  readonly runs: number;
   /** In the order of running. */
   readonly differences: readonly VerificationDifference[];
 }

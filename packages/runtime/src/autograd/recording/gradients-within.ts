@@ -54,7 +54,7 @@ export function functionsOf({ fn, receiver }: Callee): readonly ScriptFunction[]
  * have, so that none is given away with its memory.
  */
 export async function callWithGradients(
-  { parts, runner }: HostedModel,
+  { parts, runner }: Pick<HostedModel, 'parts' | 'runner'>,
   callee: Callee,
   { context = runner.context, observer: watcher = null }: CallOptions,
   call: (changed: CallOptions) => Promise<IValue>,
