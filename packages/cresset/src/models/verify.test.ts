@@ -1,5 +1,6 @@
+import type { LaunchRecorder } from '@cresset/tensorexpr';
+import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { LaunchLists } from '../../../wasm-fuser/src/device/launch-lists.ts';
 import { createModule, script, tensor, type Tensor } from '../index.ts';
 
 /** More elements than are worth doing beside the host's device. */
@@ -9,8 +10,11 @@ const host = { device: 'cpu', filename: 'author.py' } as const;
 
 /** From now on nothing comes of what is replayed, where it is at least so many launches. */
 function breakReplays(launches = 1): void {
-  const replay = LaunchLists.prototype.replay;
-  vi.spyOn(LaunchLists.prototype, 'replay').mockImplementation(function (this: LaunchLists, ...args) {
+  const device = new WasmDevice();
+  const recorders = Object.getPrototypeOf(device.recorder) as LaunchRecorder;
+  device.dispose();
+  const { replay } = recorders;
+  vi.spyOn(recorders, 'replay').mockImplementation(function (this: LaunchRecorder, ...args) {
     const list = args[0] as unknown as { launches: readonly unknown[] };
     if (list.launches.length < launches) replay.apply(this, args);
   });
