@@ -37,15 +37,22 @@ const conformance: UserConfig = {
   ssr: { noExternal: true, external: ['webgpu', 'playwright'] },
 };
 
-/** The taker of mutated inputs, and the process it watches. */
+/** The taker of mutated inputs and the runner of random programs, with the processes that they watch. */
 const fuzz: UserConfig = {
   build: {
     target: 'node20',
     ssr: true,
     sourcemap: true,
-    rolldownOptions: { input: { main: path('fuzz/src/main.ts'), child: path('fuzz/src/child.ts') } },
+    rolldownOptions: {
+      input: {
+        main: path('fuzz/src/main.ts'),
+        child: path('fuzz/src/child.ts'),
+        'programs/main': path('fuzz/src/programs/main.ts'),
+        'programs/worker': path('fuzz/src/programs/worker.ts'),
+      },
+    },
   },
-  ssr: { noExternal: true },
+  ssr: { noExternal: true, external: ['webgpu'] },
 };
 
 /** The half of scripts/check-round-trip.mjs that runs in Node. */
@@ -93,7 +100,12 @@ const tests = {
         ...nodeTests,
         name: 'unit',
         setupFiles: [path('test-setup/property-seed.ts')],
-        include: ['packages/*/src/**/*.test.ts', 'conformance/**/*.test.ts', 'apps/*/**/*.test.ts'],
+        include: [
+          'packages/*/src/**/*.test.ts',
+          'conformance/**/*.test.ts',
+          'fuzz/**/*.test.ts',
+          'apps/*/**/*.test.ts',
+        ],
         exclude: [gpuTests, ...notTests],
       },
     },

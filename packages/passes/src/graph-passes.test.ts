@@ -380,6 +380,20 @@ describe('peephole', () => {
     expect(after(peepholeOptimize, text('add')).join('\n')).not.toContain('aten::mul');
     expect(after(peepholeOptimize, text('add_')).join('\n')).toContain('aten::mul');
   });
+
+  it('keeps x * 1 of what may be truth values where that is asked, and of what is a float never', () => {
+    const text = (type: string): string => `graph(%x : ${type}):
+  %1 : int = prim::Constant[value=1]()
+  %2 : Tensor = aten::mul(%x, %1)
+  %3 : Tensor = aten::add(%2, %2, %1)
+  return (%3)
+`;
+    const kept = (type: string): boolean =>
+      after((graph) => peepholeOptimize(graph, { keepsTruthValues: true }), text(type))
+        .join()
+        .includes('aten::mul');
+    expect(['Tensor', 'Bool(*)', 'Long(*)', 'Float(*)'].map(kept)).toEqual([true, true, false, false]);
+  });
 });
 
 describe('inline', () => {

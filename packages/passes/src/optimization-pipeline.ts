@@ -117,7 +117,7 @@ function runProfilingInsensitiveOptimizations(
   step('eliminate dead code', () => eliminateDeadWrites(graph));
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
   step('pool constants', () => poolConstants(graph));
-  step('peephole', () => peepholeOptimize(graph, { disableShapes: true }));
+  step('peephole', () => peepholeOptimize(graph, { disableShapes: true, keepsTruthValues: true }));
   step('eliminate dead code', () => eliminateDeadWrites(graph));
   step('lower tuples', () => lowerSimpleTuples(graph));
   return guards;
@@ -136,14 +136,14 @@ export function runOptimization(
 ): void {
   const disableShapes = !useShapes;
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
-  step('peephole', () => peepholeOptimize(graph, { disableShapes }));
+  step('peephole', () => peepholeOptimize(graph, { disableShapes, keepsTruthValues: true }));
   step('propagate constants', () => propagateConstants(graph, evaluate));
   step('pool constants', () => poolConstants(graph));
   const isUnrolled = step('unroll loops', () => unrollLoops(graph, isRolled));
   if (whereUnrolled && !isUnrolled) return;
   const hasNewLists = step('remove list mutation', () => removeListMutation(graph));
   if (!isUnrolled && !hasNewLists) return;
-  step('peephole', () => peepholeOptimize(graph, { disableShapes }));
+  step('peephole', () => peepholeOptimize(graph, { disableShapes, keepsTruthValues: true }));
   step('propagate constants', () => propagateConstants(graph, evaluate));
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
 }

@@ -27,10 +27,10 @@ const FLOATING: ReadonlySet<string> = new Set(['float16', 'bfloat16', 'float32',
  * Simplifies what must not be touched where tensors are written to: `x + 0` and `x * 1`, which give a new tensor, and ranks of
  * convolutions' results (PyTorch: PeepholeOptimizeAliasSensitive).
  */
-export function peepholeAliasSensitive(graph: Graph, useShapes = true): boolean {
+export function peepholeAliasSensitive(graph: Graph, useShapes = true, keepsTruthValues = false): boolean {
   for (const kind of graph.kinds)
     if (convolutionRanks.has(kind) || ARITHMETIC.has(kind))
-      return new AliasSensitive(graph, useShapes).runOn(graph.block);
+      return new AliasSensitive(graph, useShapes, keepsTruthValues).runOn(graph.block);
   return false;
 }
 
@@ -43,6 +43,7 @@ class AliasSensitive {
   constructor(
     private readonly graph: Graph,
     private readonly useShapes: boolean,
+    private readonly keepsTruthValues: boolean,
   ) {
     this.#aliasDb = AliasDb.lazily(graph);
   }
@@ -72,20 +73,27 @@ class AliasSensitive {
     return changed;
   }
 
-  /** `x + 0`, `x - 0`, `x * 1`, `x / 1`, where the number cannot change the dtype either. */
+  /** `x + 0`, `x - 0`, `x * 1`, `x / 1`, where the number cannot change the dtype either: an int makes one of truth values. */
   #changesNothing(node: Node): boolean {
     const [self, other, alpha] = node.inputs;
     if (node.maybeSchema()?.overloadName !== 'Scalar') return false;
     switch (node.kind) {
       case 'aten::add':
       case 'aten::sub':
-        if (!this.#isFloatingPoint(self) && [other, alpha].some(({ type }) => type.kind !== 'IntType')) return false;
-        return Number(constantValue(alpha)) === 1 && isNumber(other, 0);
+        return this.#keepsDtype(self, [other, alpha]) && Number(constantValue(alpha)) === 1 && isNumber(other, 0);
       case 'aten::mul':
-        return (this.#isFloatingPoint(self) || other.type.kind === 'IntType') && isNumber(other, 1);
+        return this.#keepsDtype(self, [other]) && isNumber(other, 1);
       default:
         return node.inputs.length === 2 && this.#isFloatingPoint(self) && isNumber(other, 1);
     }
+  }
+
+  /** Whether numbers leave the dtype as it is. One that is not known may be that of truth values. */
+  #keepsDtype(self: Value, numbers: readonly Value[]): boolean {
+    if (this.#isFloatingPoint(self)) return true;
+    const { type } = self;
+    const isNumeric = type instanceof TensorType && type.scalarType !== undefined && type.scalarType !== 'bool';
+    return (isNumeric || !this.keepsTruthValues) && numbers.every((number) => number.type.kind === 'IntType');
   }
 
   #isFloatingPoint({ type }: Value): boolean {

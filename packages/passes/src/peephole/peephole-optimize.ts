@@ -24,18 +24,23 @@ import { peepholeNonTensor } from './peephole-non-tensor.ts';
 export interface PeepholeOptions {
   /** Uses nothing that is known of shapes, dtypes and devices (PyTorch: disable_shape_peepholes). */
   readonly disableShapes?: boolean;
+  /** Leaves `x * 1` and `x + 0` where `x` may hold truth values, of which they make ints; PyTorch takes them out. */
+  readonly keepsTruthValues?: boolean;
 }
 
 /** How the log calls this file. */
 const LOG = 'peephole';
 
 /** Simplifies what can be seen from a few nodes (PyTorch: PeepholeOptimize), then sweeps what that left unused. */
-export function peepholeOptimize(graph: Graph, { disableShapes = false }: PeepholeOptions = {}): boolean {
+export function peepholeOptimize(
+  graph: Graph,
+  { disableShapes = false, keepsTruthValues = false }: PeepholeOptions = {},
+): boolean {
   const steps = [
     (!disableShapes || BY_KIND.some((kind) => graph.kinds.has(kind))) && runOn(graph.block, !disableShapes),
     peepholeListIdioms(graph),
     peepholeDictIdioms(graph),
-    peepholeAliasSensitive(graph, !disableShapes),
+    peepholeAliasSensitive(graph, !disableShapes, keepsTruthValues),
     peepholeNonTensor(graph),
     combineConcats(graph),
   ];

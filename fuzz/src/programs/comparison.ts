@@ -1,0 +1,64 @@
+import { halfToNumber, type ScalarType } from '@cresset/tensor';
+import type { Outcome, TensorCopy } from './execution.ts';
+
+/** How far elements may be apart, as a part of the largest of their tensor (at least 1): what sums in another order come to. */
+const tolerances: Partial<Record<ScalarType, number>> = {
+  float32: 1e-4,
+  complex64: 1e-4,
+  float64: 1e-9,
+  float16: 2e-2,
+};
+
+const numbersOf = ({ dtype, elements }: TensorCopy): ArrayLike<number> =>
+  dtype === 'float16'
+    ? Float64Array.from(elements as Uint16Array, halfToNumber)
+    : Float64Array.from(elements as ArrayLike<number | bigint> as never, Number);
+
+/** The first difference between what a call came to and what it should have; null where there is none. */
+export function difference(got: Outcome, want: Outcome): string | null {
+  if ('error' in got) {
+    if (got.isInternal) return `an internal error: ${got.error}`;
+    return 'error' in want ? null : `raised ${got.error}`;
+  }
+  // What fails in the program as written may be what nobody needs, and is left out.
+  if ('error' in want) return want.isInternal ? `an internal error in the plain run: ${want.error}` : null;
+  for (const [name, value] of want.values) {
+    const found = valueDifference(got.values.get(name), value);
+    if (found) return `${name}: ${found}`;
+  }
+  return null;
+}
+
+function valueDifference(got: TensorCopy | string | undefined, want: TensorCopy | string): string | null {
+  if (typeof want === 'string' || typeof got !== 'object')
+    return got === want ? null : `${shown(got)} for ${shown(want)}`;
+  if (got.dtype !== want.dtype || got.sizes.join() !== want.sizes.join()) return `${shown(got)} for ${shown(want)}`;
+  const [found, wanted] = [numbersOf(got), numbersOf(want)];
+  let largest = 1;
+  for (let at = 0; at < wanted.length; at++)
+    if (Math.abs(wanted[at]) < Infinity) largest = Math.max(largest, Math.abs(wanted[at]));
+  const allowed = (tolerances[want.dtype] ?? 0) * largest;
+  let count = 0;
+  let first = '';
+  for (let at = 0; at < wanted.length; at++) {
+    const [a, b] = [found[at], wanted[at]];
+    if (Object.is(a, b) || a === b || Math.abs(a - b) <= allowed) continue;
+    if (count++ === 0) first = `element ${at} is ${a} for ${b}`;
+  }
+  return count === 0 ? null : `${count} of ${wanted.length} elements, ${first}`;
+}
+
+const shown = (value: TensorCopy | string | undefined): string =>
+  typeof value === 'object' ? `${value.dtype}[${value.sizes.join()}]` : String(value);
+
+/** The number of the first call that came to something else, from 0, and how. */
+export function firstDifference(
+  got: readonly Outcome[],
+  want: readonly Outcome[],
+): { call: number; what: string } | null {
+  for (let call = 0; call < Math.min(got.length, want.length); call++) {
+    const what = difference(got[call], want[call]);
+    if (what) return { call, what };
+  }
+  return null;
+}

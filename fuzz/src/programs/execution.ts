@@ -1,0 +1,143 @@
+import { declareScript, moduleInitializer } from '@cresset/frontend';
+import { applyJitOptions, ClassType, CompilationUnit, CressetError, type JitOptions, TensorType } from '@cresset/ir';
+import { RuntimeContext, ScriptModule, TorchScriptError, type RuntimeContextOptions } from '@cresset/runtime';
+import { Dict, List, ScriptObject, Tensor, Tuple, type HostArray, type IValue, type ScalarType } from '@cresset/tensor';
+import { argumentsOf, stateOf, type Arguments } from './inputs.ts';
+import { sourceOf, type Call, type Program } from './program.ts';
+
+/** How a program is run. */
+export interface Way {
+  readonly options: Partial<JitOptions>;
+  readonly context: Pick<RuntimeContextOptions, 'device' | 'limits' | 'memoryLimit'>;
+}
+
+/** As it was written: no pass, no device, kernels in TypeScript. */
+export const plain: Way = { options: { enabled: false, executor: undefined }, context: { device: null } };
+
+/** The elements of a tensor when somebody looked. */
+export interface TensorCopy {
+  readonly dtype: ScalarType;
+  readonly sizes: readonly number[];
+  readonly elements: HostArray;
+}
+
+/** What a call came to: its results, its arguments and what the module keeps, by name; or an error. */
+export type Outcome =
+  | { readonly values: ReadonlyMap<string, TensorCopy | string> }
+  | { readonly error: string; readonly isInternal: boolean };
+
+const names = { filename: '<program>' } as const;
+const silent = { print: () => undefined, warn: () => undefined } as const;
+
+/** A module that was compiled and made, ready to be called. */
+export class Subject {
+  private constructor(
+    private readonly module: ScriptModule,
+    private readonly object: ScriptObject,
+    private readonly way: Way,
+  ) {}
+
+  static async make(program: Program, way: Way, nudge = 0): Promise<Subject> {
+    applyJitOptions(way.options);
+    const unit = new CompilationUnit();
+    declareScript(sourceOf(program), { unit, ...names }).defineClasses();
+    const type = unit.getType('__torch__.Subject') as ClassType;
+    const object = new ScriptObject(type);
+    const module = new ScriptModule(object, unit, new RuntimeContext({ ...silent, ...way.context }));
+    await module.callFunction(moduleInitializer(type)!, [object, stateOf(program, nudge)]);
+    return new Subject(module, object, way);
+  }
+
+  async call(program: Program, call: Call, nudge = 0): Promise<Outcome> {
+    applyJitOptions(this.way.options);
+    const given = argumentsOf(program, call, nudge);
+    try {
+      const result = await this.module.call('forward', [
+        given.x,
+        given.y,
+        BigInt(given.n),
+        new List(TensorType.get(), [...given.l]),
+      ]);
+      return { values: await this.#copies(result as Tuple, given) };
+    } catch (error) {
+      return failureOf(error);
+    }
+  }
+
+  async #copies(result: Tuple, { x, y, l }: Arguments): Promise<Map<string, TensorCopy | string>> {
+    const copies = new Map<string, TensorCopy | string>();
+    await Promise.all(result.items.map((item, at) => copyInto(copies, `result ${at}`, item)));
+    await copyInto(copies, 'x', x);
+    await copyInto(copies, 'y', y);
+    await Promise.all(l.map((item, at) => copyInto(copies, `l[${at}]`, item)));
+    for (const [slot, { name }] of this.object.type.attributes.entries())
+      await copyInto(copies, `self.${name}`, this.object.slots[slot]);
+    return copies;
+  }
+}
+
+async function copyInto(copies: Map<string, TensorCopy | string>, name: string, value: IValue): Promise<void> {
+  if (value instanceof Tensor) {
+    await value.storage.toHost();
+    copies.set(name, {
+      dtype: value.dtype,
+      sizes: value.sizes,
+      elements: value.contiguousArray().slice() as HostArray,
+    });
+  } else if (value instanceof List) {
+    copies.set(name, `a list of ${value.items.length}`);
+    for (const [at, item] of value.items.entries()) await copyInto(copies, `${name}[${at}]`, item);
+  } else if (value instanceof Dict) {
+    copies.set(name, `a dict of ${value.entries.size}`);
+    for (const [key, item] of value.entries) await copyInto(copies, `${name}[${String(key)}]`, item);
+  } else {
+    copies.set(name, String(value));
+  }
+}
+
+/** What no program may come to, whatever it does. */
+const internalCodes: ReadonlySet<string> = new Set([
+  'IR_INVARIANT',
+  'SCRIPT_ERROR',
+  'STORAGE_NOT_ON_HOST',
+  'DEVICE_ERROR',
+]);
+
+export function failureOf(error: unknown): Outcome {
+  const { message, stack } = error as Error;
+  const innermost = rootOf(error);
+  const isOurs = error instanceof TorchScriptError || error instanceof CressetError;
+  const isInternal =
+    !isOurs ||
+    (innermost instanceof CressetError &&
+      internalCodes.has(innermost.code) &&
+      !(innermost instanceof TorchScriptError)) ||
+    /Cannot read propert|is not a function|is not iterable|lies on the device/.test(message);
+  const last = message.trim().split('\n').at(-1)!;
+  return {
+    error: isInternal ? `${last}\n${innermost === error ? stack : (innermost as Error).stack}` : last,
+    isInternal,
+  };
+}
+
+function rootOf(error: unknown): unknown {
+  let inner = error;
+  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
+  return inner;
+}
+
+/** All calls of a program, one after the other on one module; what comes after an error is left out, since the module is what it was made by then. */
+export async function run(program: Program, way: Way, nudge = 0): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  try {
+    const subject = await Subject.make(program, way, nudge);
+    for (const call of program.calls) {
+      const outcome = await subject.call(program, call, nudge);
+      outcomes.push(outcome);
+      if ('error' in outcome) break;
+    }
+  } catch (error) {
+    outcomes.push(failureOf(error));
+  }
+  return outcomes;
+}

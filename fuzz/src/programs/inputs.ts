@@ -1,0 +1,68 @@
+import {
+  isComplex,
+  isFloatingPoint,
+  numberToHalf,
+  numelOf,
+  Tensor,
+  type HostArray,
+  type ScalarType,
+} from '@cresset/tensor';
+import { Random } from '../random.ts';
+import type { Call, Program } from './program.ts';
+
+/**
+ * Elements are multiples of an eighth between -3 and 3: sums of them are exact, and thresholds of programs lie between them, so that no branch
+ * or mask hangs on how something is rounded.
+ */
+function elementsOf(count: number, seed: number): Float64Array {
+  const random = new Random(seed);
+  return Float64Array.from({ length: count }, () => (random.below(49) - 24) / 8);
+}
+
+const arrays: Partial<Record<ScalarType, (elements: Float64Array) => HostArray>> = {
+  float32: (elements) => Float32Array.from(elements),
+  float64: (elements) => elements,
+  float16: (elements) => Uint16Array.from(elements, numberToHalf),
+  int64: (elements) => BigInt64Array.from(Array.from(elements, (each) => BigInt(Math.trunc(each * 2)))),
+  int32: (elements) => Int32Array.from(elements, (each) => Math.trunc(each * 2)),
+  uint8: (elements) => Uint8Array.from(elements, (each) => Math.abs(Math.trunc(each * 4))),
+  bool: (elements) => Uint8Array.from(elements, (each) => Number(each > 0)),
+  complex64: (elements) => Float32Array.from(elements),
+};
+
+/** The dtypes that programs are about, as often as they come up. */
+export const DTYPES: readonly ScalarType[] = [
+  ...Array.from({ length: 12 }, () => 'float32' as const),
+  ...(['float64', 'float64', 'int64', 'int64', 'int32', 'uint8', 'bool', 'complex64', 'float16'] as const),
+];
+
+/** @param nudge how far each element of a floating dtype is moved, as a part of it */
+export function randomTensor(sizes: readonly number[], dtype: ScalarType, seed: number, nudge = 0): Tensor {
+  const elements = elementsOf(numelOf(sizes) * (isComplex(dtype) ? 2 : 1), seed);
+  if (nudge !== 0 && (isFloatingPoint(dtype) || isComplex(dtype)))
+    elements.forEach((each, at) => (elements[at] = each * (1 + (at % 2 === 0 ? nudge : -nudge))));
+  return Tensor.fromArray(arrays[dtype]!(elements), sizes, dtype);
+}
+
+export interface Arguments {
+  readonly x: Tensor;
+  readonly y: Tensor;
+  readonly n: number;
+  readonly l: readonly Tensor[];
+}
+
+/** What a call is given, made anew each time. */
+export function argumentsOf(
+  { dtype, isAliased }: Pick<Program, 'dtype' | 'isAliased'>,
+  call: Call,
+  nudge = 0,
+): Arguments {
+  const make = (place: number): Tensor => randomTensor(call.sizes, dtype, call.seed * 8 + place, nudge);
+  const x = make(0);
+  return { x, y: isAliased ? x : make(1), n: call.n, l: [make(2), make(3)] };
+}
+
+export const stateOf = (
+  { seed, dtype, stateSizes }: Pick<Program, 'seed' | 'dtype' | 'stateSizes'>,
+  nudge = 0,
+): Tensor => randomTensor(stateSizes, dtype, seed * 8 + 7, nudge);

@@ -1,0 +1,48 @@
+import type { ExecutorKind } from '@cresset/ir';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
+import { requestWebGpuDevice } from '@cresset/webgpu';
+import { requestWithSchedules } from '../../../test-setup/gpu-schedules.ts';
+import { threadedDevice } from '../../../test-setup/threaded-device.ts';
+import type { Way } from './execution.ts';
+
+export const DEVICES = ['host', 'threads', 'webgpu'] as const;
+export type DeviceName = (typeof DEVICES)[number];
+
+export interface Lane {
+  readonly device: DeviceName;
+  readonly executor: ExecutorKind | 'bailouts' | null;
+  /** Whether a software adapter passes for a GPU, whose schedules are others. */
+  readonly hardwareSchedules: boolean;
+  /** Up to how many elements work is left to the host; the library's own number unless given. */
+  readonly smallWork: number | null;
+}
+
+/** Everything switched on, as a program has it that a page loads. */
+export async function openLane(lane: Lane): Promise<Way> {
+  const { executor, smallWork } = lane;
+  const options = {
+    enabled: true,
+    executor: executor === 'bailouts' ? 'profiling' : (executor ?? undefined),
+    bailouts: executor === 'bailouts',
+  } as const;
+  return {
+    options,
+    context: { device: await openDevice(lane), ...(smallWork === null ? {} : { limits: { smallWork } }) },
+  };
+}
+
+async function openDevice({ device, hardwareSchedules }: Lane): Promise<ComputeDevice> {
+  if (device !== 'webgpu') {
+    const host = device === 'threads' ? await threadedDevice() : new WasmDevice();
+    await host.fetchIntegerProducts();
+    await host.fetchTransforms();
+    return host;
+  }
+  if (!globalThis.navigator?.gpu) {
+    const { create, globals } = await import('webgpu');
+    Object.assign(globalThis, globals);
+    Object.defineProperty(globalThis, 'navigator', { value: { gpu: create([]) }, configurable: true });
+  }
+  return hardwareSchedules ? requestWithSchedules('hardware') : requestWebGpuDevice();
+}

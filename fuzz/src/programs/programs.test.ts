@@ -1,0 +1,99 @@
+import { initializeRuntime, registerAllParts } from '@cresset/runtime';
+import type { Kernel } from '@cresset/tensorexpr';
+import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { difference } from './comparison.ts';
+import { plain, run, type Outcome, type Way } from './execution.ts';
+import { growProgram } from './growth.ts';
+import type { Program } from './program.ts';
+import { reduce } from './reduction.ts';
+import { judge } from './trial.ts';
+
+beforeAll(() => {
+  initializeRuntime();
+  registerAllParts();
+});
+
+/** A device that leaves negations out. */
+class ForgetfulDevice extends WasmDevice {
+  override launch(kernel: Kernel): void {
+    if (!kernel.label.includes('neg')) super.launch(kernel);
+  }
+}
+
+const way = (device: WasmDevice): Way => ({ options: { enabled: true }, context: { device } });
+
+const program: Program = {
+  seed: 1,
+  dtype: 'float32',
+  stateSizes: [2000],
+  isAliased: false,
+  statements: [
+    ['v1 = x * 2'],
+    ['v1[v1 > 0.3] = 0.7'],
+    ['if n > 2:', '    v1.add_(1)'],
+    ['v2 = torch.relu(y)'],
+    ['self.s.neg_()'],
+  ],
+  results: ['v1', 'v2'],
+  calls: [1, 1, 2, 3, 4].map((seed) => ({ sizes: seed === 3 ? [5] : [2000], seed, n: seed })),
+};
+
+describe('random programs', () => {
+  it('are the same for a seed, run as they are written, and differ from seed to seed', async () => {
+    const [once, again, other] = [await growProgram(7), await growProgram(7), await growProgram(8)];
+    expect(again).toEqual(once);
+    expect(other).not.toEqual(once);
+    const [first] = await run(once, plain);
+    expect('values' in first).toBe(true);
+    expect(once.statements.length).toBeGreaterThan(1);
+  });
+
+  it('come to the same on a device', async () => {
+    expect(await judge(program, way(new WasmDevice()))).toEqual({ kind: 'same' });
+  });
+
+  it('show a device that is wrong, down to the statement and the call', async () => {
+    const forgetful = way(new ForgetfulDevice());
+    const isWrong = async (each: Program): Promise<boolean> => (await judge(each, forgetful)).kind === 'wrong';
+    expect(await isWrong(program)).toBe(true);
+    const smallest = await reduce(program, isWrong);
+    expect(smallest.statements).toEqual([['self.s.neg_()']]);
+    expect(smallest.calls.length).toBe(1);
+    expect(smallest.results.length).toBe(1);
+    // Up to a thousand elements that lie on the host, the host does it.
+    expect(smallest.stateSizes).toEqual([1001]);
+  });
+});
+
+describe('what is compared', () => {
+  const of = (elements: number[], dtype: 'float32' | 'int32' = 'float32'): Outcome => ({
+    values: new Map([
+      [
+        'x',
+        {
+          dtype,
+          sizes: [elements.length],
+          elements: dtype === 'float32' ? Float32Array.from(elements) : Int32Array.from(elements),
+        },
+      ],
+    ]),
+  });
+
+  it('is dtypes, sizes and elements, floats by the largest of their tensor', () => {
+    expect(difference(of([1, 1e3]), of([1.05, 1e3]))).toBe(null);
+    expect(difference(of([1, 2]), of([1.05, 2]))).toContain('1 of 2 elements, element 0 is 1 for 1.0');
+    expect(difference(of([1, NaN]), of([1, NaN]))).toBe(null);
+    expect(difference(of([1, NaN]), of([1, 2]))).toContain('element 1 is NaN for 2');
+    expect(difference(of([1], 'int32'), of([1]))).toBe('x: int32[1] for float32[1]');
+    expect(difference(of([1, 2]), of([1]))).toBe('x: float32[2] for float32[1]');
+  });
+
+  it('is no error of what nobody needs, but any that no program should see', () => {
+    const error = { error: 'RuntimeError: sizes', isInternal: false };
+    expect(difference(of([1]), error)).toBe(null);
+    expect(difference(error, error)).toBe(null);
+    expect(difference(error, of([1]))).toBe('raised RuntimeError: sizes');
+    expect(difference({ error: 'TypeError', isInternal: true }, error)).toBe('an internal error: TypeError');
+  });
+});

@@ -1,0 +1,186 @@
+import type { Random } from '../random.ts';
+import type { Expressions } from './expressions.ts';
+import type { Scope } from './scope.ts';
+
+/** Lines of a body, and the names that they bring. */
+export interface Statement {
+  readonly lines: readonly string[];
+  readonly tensors?: readonly string[];
+  readonly lists?: readonly string[];
+  readonly dicts?: readonly string[];
+}
+
+const inner = (lines: readonly string[]): string[] => lines.map((line) => `    ${line}`);
+
+/** Random statements: whether they are valid shows when they are run. */
+export class Statements {
+  constructor(
+    private readonly random: Random,
+    private readonly scope: Scope,
+    private readonly expressions: Expressions,
+  ) {}
+
+  any(): Statement {
+    const place = this.random.float();
+    if (place < 0.28) return this.#assignment();
+    if (place < 0.62) return { lines: [this.write()] };
+    if (place < 0.8) return this.#container();
+    if (place < 0.87) return this.#state();
+    if (place < 0.93) return this.#branch();
+    return this.#loop();
+  }
+
+  #assignment(): Statement {
+    const name = this.scope.fresh('v');
+    const { expressions: e } = this;
+    const other = this.scope.fresh('v');
+    return this.random.pick<() => Statement>([
+      () => ({ lines: [`${name} = ${e.expression()}`], tensors: [name] }),
+      () => ({ lines: [`${name} = ${e.expression()}`], tensors: [name] }),
+      () => ({ lines: [`${name} = ${e.expression()}`], tensors: [name] }),
+      () => ({ lines: [`${name} = ${e.view(e.name())}`], tensors: [name] }),
+      () => ({ lines: [`${name}, ${other} = ${e.name()}, ${e.expression(1)}`], tensors: [name, other] }),
+      () => ({ lines: [`${name}, ${other} = self.swap(${e.name()}, ${e.name()})`], tensors: [name, other] }),
+      () => ({ lines: [`${name} = self.bump(${e.name()})`], tensors: [name] }),
+      () => this.#optional(name),
+    ])();
+  }
+
+  #optional(name: string): Statement {
+    const { expressions: e } = this;
+    const maybe = this.scope.fresh('o');
+    const lines = [
+      `${maybe}: Optional[Tensor] = None`,
+      `if n > 2:`,
+      `    ${maybe} = ${e.name()}`,
+      `${name} = ${e.name()} * 1`,
+      `if ${maybe} is not None:`,
+      `    ${maybe}.mul_(2)`,
+      `    ${name} = ${name} + ${maybe}`,
+    ];
+    return { lines, tensors: [name] };
+  }
+
+  /** One line that writes to a tensor in place. */
+  write(): string {
+    const { expressions: e, random } = this;
+    const base = e.name();
+    const target = random.chance(0.4) ? e.view(base) : base;
+    const value = e.expression(1);
+    const number = e.number(base);
+    const masked = random.chance(0.7) ? target : e.name();
+    const mask = `${masked === target ? (e.comparable(base) === base ? target : `${target}.real`) : e.comparable(masked)} > ${e.threshold()}`;
+    const half = e.isFloat(base) ? '0.5' : '2';
+    return random.pick<() => string>([
+      () => `${target}.add_(${value})`,
+      () => `${target}.mul_(${number})`,
+      () => `${target}.copy_(${value})`,
+      () => `${target}.zero_()`,
+      () => `${target}.fill_(${number})`,
+      () => `${target}[${mask}] = ${number}`,
+      () => `${target}[${mask}] = ${number}`,
+      () => `${target}[${mask}] = ${target}[${mask}] * ${half}`,
+      () => `${base}[${random.below(2)}] = ${value}`,
+      () => `${base}[${random.below(3)}:] += ${number}`,
+      () => `${base}[torch.tensor([0, -1])] = ${number}`,
+      () => `${target}.masked_fill_(${mask}, ${number})`,
+      () => `${target}.neg_()`,
+      () => `${target}.clamp_(-1, 1)`,
+      () => (e.isFloat(base) ? `${target}.tanh_()` : `${target}.mul_(2)`),
+      () => `${target}.index_add_(0, torch.tensor([0, 0]), ${target}[:2] * ${half})`,
+      () => `${target}.index_fill_(0, torch.tensor([0]), ${number})`,
+      () => `${target}.scatter_(-1, torch.zeros_like(${target}, dtype=torch.int64), ${number})`,
+      () => `${target}.index_put_([torch.tensor([0])], ${target}[:1] * ${half}, True)`,
+      () => `${target}.sub_(${value}, alpha=2)`,
+      () => `${target}.mul_(${value})`,
+      () => `${base} += ${value}`,
+      () => `${base} *= ${number}`,
+      () => `torch.add(${value}, ${number}, out=${base})`,
+      () => `torch.mul(${value}, ${e.name()}, out=${target})`,
+    ])();
+  }
+
+  #container(): Statement {
+    const { expressions: e, random, scope } = this;
+    const name = scope.fresh('v');
+    const list = scope.fresh('q');
+    const [known, dict] = [random.pick(scope.lists), random.pick(scope.dicts)];
+    const [item, at] = [scope.fresh('e'), scope.fresh('i')];
+    const half = e.isFloat('x') ? '0.5' : '2';
+    return random.pick<() => Statement>([
+      () => ({ lines: [`${list} = [${e.name()}, ${e.expression(1)}, ${e.name()}]`], lists: [list] }),
+      () => ({ lines: [`${list} = list(torch.unbind(${e.name()}))`], lists: [list] }),
+      () => ({ lines: [`${list} = list(torch.chunk(${e.name()}, 2))`], lists: [list] }),
+      () => ({ lines: [`${list} = ${known}${random.pick(['[:]', '[1:]', '[::-1]', ` + ${known}`])}`], lists: [list] }),
+      () => ({ lines: [`${list} = {"a": ${e.name()}, "b": ${e.expression(1)}}`], dicts: [list] }),
+      () => ({ lines: [`${known}[0].add_(1)`] }),
+      () => ({ lines: [`${known}[${random.pick([0, -1])}].mul_(${half})`] }),
+      () => ({ lines: [`${known}.append(${e.name()})`] }),
+      () => ({ lines: [`${known}.insert(0, ${e.expression(1)})`] }),
+      () => ({ lines: [`${known}.reverse()`] }),
+      () => ({ lines: [`${known}[0] = ${e.expression(1)}`] }),
+      () => ({ lines: [`if len(${known}) > 3:`, `    ${known}.pop(0)`] }),
+      () => ({ lines: [`${name} = ${known}[${random.pick([0, -1])}]`], tensors: [name] }),
+      () => ({ lines: [`${name} = torch.${random.pick(['cat', 'stack'])}(${known})`], tensors: [name] }),
+      () => ({ lines: [`${name} = torch.cat(${known}) + torch.cat(${known})`], tensors: [name] }),
+      () => ({ lines: [`for ${item} in ${known}:`, `    ${item}.mul_(${half})`] }),
+      () => ({ lines: [`for ${at}, ${item} in enumerate(${known}):`, `    ${item}[..., ${at}:] = 2`] }),
+      () => ({ lines: [`${dict}["${random.pick(['a', 'b', 'c'])}"] = ${e.expression(1)}`] }),
+      () => ({ lines: [`${dict}["a"].add_(1)`] }),
+      () => ({ lines: [`${name} = ${dict}["a"]`], tensors: [name] }),
+    ])();
+  }
+
+  #state(): Statement {
+    const { expressions: e } = this;
+    return this.random.pick<() => Statement>([
+      () => ({ lines: [`self.s = ${e.expression(1)}`] }),
+      () => ({ lines: [`self.s.copy_(${e.operand()})`] }),
+      () => ({ lines: [`self.s.add_(${e.operand()})`] }),
+      () => ({ lines: ['self.k += 1'] }),
+      () => ({ lines: [`if len(self.kept) > 2:`, `    self.kept = [self.s]`] }),
+    ])();
+  }
+
+  #branch(): Statement {
+    const { expressions: e, random } = this;
+    const condition = random.pick([
+      'n > 2',
+      'self.k > 1',
+      `${e.name()}.size(0) > 100`,
+      `bool(${e.comparable(e.name())}.sum() > 0.37)`,
+    ]);
+    const lines = [`if ${condition}:`, ...inner([this.write()])];
+    if (random.chance(0.4)) lines.push(...inner([this.write()]));
+    if (random.chance(0.5)) lines.push('else:', ...inner([this.write()]));
+    return { lines };
+  }
+
+  #loop(): Statement {
+    const { expressions: e, random, scope } = this;
+    const name = scope.fresh('v');
+    const at = scope.fresh('i');
+    const half = e.isFloat('x') ? '0.5' : '1';
+    const body: string[] = [];
+    for (let times = 1 + random.below(2); times > 0; times--) {
+      body.push(
+        random.pick<() => string>([
+          () => `${name} = ${name} * ${half} + ${e.name()}`,
+          () => `${name}[${at} % ${name}.size(0)] = ${e.number('x')}`,
+          () => `${name} = torch.cat([${name}, ${e.name()}])`,
+          () => this.write(),
+          () => this.write(),
+        ])(),
+      );
+    }
+    if (random.chance(0.2)) body.push(`if ${at} > 1:`, ...inner([random.pick(['break', 'continue'])]));
+    const begin = [`${name} = ${e.expression(1)}`];
+    if (random.chance(0.25))
+      return {
+        lines: [...begin, `${at} = 0`, `while ${at} < n:`, ...inner([`${at} += 1`, ...body])],
+        tensors: [name],
+      };
+    const trips = random.pick(['n', '2', '3', '10']);
+    return { lines: [...begin, `for ${at} in range(${trips}):`, ...inner(body)], tensors: [name] };
+  }
+}

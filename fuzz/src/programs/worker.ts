@@ -1,0 +1,55 @@
+import { initializeRuntime, registerAllParts } from '@cresset/runtime';
+import { growProgram } from './growth.ts';
+import { openLane, type Lane } from './lanes.ts';
+import { sourceOf } from './program.ts';
+import { describe, reduce } from './reduction.ts';
+import { judge, judgeSeed } from './trial.ts';
+
+/** What the process is to do, and what it tells: one message a seed. */
+export interface Work {
+  readonly lane: Lane;
+  readonly first: number;
+  readonly last: number;
+  readonly step: number;
+  /** Only tells the programs of the seeds, and runs none of them. */
+  readonly show: boolean;
+}
+export type Told = { readonly seed: number } & (
+  | { readonly kind: 'begin' | 'same' | 'ill-conditioned' }
+  | { readonly kind: 'wrong' | 'shown'; readonly report: string }
+);
+
+const tell = (told: Told): void => void process.send!(told);
+
+async function work({ lane, first, last, step, show }: Work): Promise<void> {
+  initializeRuntime();
+  registerAllParts();
+  for (let seed = first; show && seed <= last; seed += step) {
+    const program = await growProgram(seed);
+    tell({ seed, kind: 'shown', report: describe(program, sourceOf(program)) });
+  }
+  if (show) return;
+  const way = await openLane(lane);
+  for (let seed = first; seed <= last; seed += step) {
+    tell({ seed, kind: 'begin' });
+    const verdict = await judgeSeed(seed, way);
+    if (verdict.kind !== 'wrong') {
+      tell({ seed, kind: verdict.kind });
+      continue;
+    }
+    const smallest = await reduce(verdict.program, async (program) => (await judge(program, way)).kind === 'wrong');
+    const again = await judge(smallest, way);
+    const { call, what } = again.kind === 'wrong' ? again : verdict;
+    tell({ seed, kind: 'wrong', report: `${describe(smallest, sourceOf(smallest))}\ncall ${call + 1}: ${what}` });
+  }
+}
+
+process.on('message', (message: Work) => {
+  work(message).then(
+    () => process.exit(0),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
