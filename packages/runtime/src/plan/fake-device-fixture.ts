@@ -20,6 +20,7 @@ export interface FakeBuffer extends DeviceBuffer {
 
 /** A device that has memory and computes nothing; what is replayed is noted. */
 export class FakeDevice {
+  readonly counters = noCounts();
   /** Buffers that were given out and not taken back. */
   readonly held = new Set<FakeBuffer>();
   /** Which allocation from now on finds no memory; -1 where all do. */
@@ -74,7 +75,6 @@ interface FakeList extends CommandList {
 export class ComputingDevice extends FakeDevice {
   readonly capabilities = { ...plainGpu, software: true };
   readonly description = 'for this test';
-  readonly counters = { ...noCounts() };
   override readonly recorder: LaunchRecorder = {
     listener: null,
     prepare: (kernel) => prepared([kernel]),
