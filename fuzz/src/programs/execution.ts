@@ -1,7 +1,23 @@
 import { declareScript, moduleInitializer } from '@cresset/frontend';
-import { applyJitOptions, ClassType, CompilationUnit, CressetError, type JitOptions, TensorType } from '@cresset/ir';
+import {
+  applyJitOptions,
+  type ClassType,
+  CompilationUnit,
+  CressetError,
+  type JitOptions,
+  TensorType,
+} from '@cresset/ir';
 import { RuntimeContext, ScriptModule, TorchScriptError, type RuntimeContextOptions } from '@cresset/runtime';
-import { Dict, List, ScriptObject, Tensor, Tuple, type HostArray, type IValue, type ScalarType } from '@cresset/tensor';
+import {
+  Dict,
+  List,
+  ScriptObject,
+  Tensor,
+  type Tuple,
+  type HostArray,
+  type IValue,
+  type ScalarType,
+} from '@cresset/tensor';
 import { argumentsOf, stateOf, type Arguments } from './inputs.ts';
 import { sourceOf, type Call, type Program } from './program.ts';
 

@@ -381,7 +381,7 @@ describe('peephole', () => {
     expect(after(peepholeOptimize, text('add_')).join('\n')).toContain('aten::mul');
   });
 
-  it('keeps x * 1 of what may be truth values where that is asked, and of what is a float never', () => {
+  test('keeps x * 1 of what may be truth values where that is asked, and of what is a float never', () => {
     const text = (type: string): string => `graph(%x : ${type}):
   %1 : int = prim::Constant[value=1]()
   %2 : Tensor = aten::mul(%x, %1)
