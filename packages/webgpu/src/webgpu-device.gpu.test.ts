@@ -234,7 +234,8 @@ describe('order of work', () => {
 
 /** A storage that answers with memory of the test's own. */
 function sharedStorage(like: Storage, memory: ReturnType<WebGpuDevice['allocate']>): Storage {
-  return Object.assign(Object.create(like), { deviceBuffer: () => memory, layoutOf: () => 'float32' }) as Storage;
+  const own = { deviceBuffer: () => memory, layoutOf: () => 'float32', byteLength: like.byteLength };
+  return Object.create(like, Object.getOwnPropertyDescriptors(own)) as Storage;
 }
 
 describe('operands', () => {
