@@ -175,6 +175,7 @@ function steps(machine) {
       '25',
     ]),
     check('stopping', process.execPath, ['scripts/check-stopping.mjs', '--sample', '12']),
+    check('cycles', process.execPath, ['scripts/check-cycles.mjs', '--cycles', '60', '--programs', '5']),
     check('round trips', process.execPath, ['scripts/check-round-trip.mjs']),
     check('build', process.execPath, ['scripts/build.mjs']),
     check('size', process.execPath, ['scripts/check-size.mjs']),

@@ -147,6 +147,7 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
     if (this.#disposed) this.#pools.elements.discard(handle.pooled);
     else this.#pools.elements.give(handle.pooled);
     handle.pooled = null;
+    if (!this.#disposed) this.#idle.used(this.#work.submittedBatch);
   }
 
   upload(buffer: DeviceBuffer, layout: DeviceLayout, elements: Uint8Array): void {

@@ -11,7 +11,7 @@ export class IdleMemory {
   /** @param giveBack gives back what no batch after `idleSince` uses; whether there is something left */
   constructor(private readonly giveBack: (idleSince: number) => boolean) {}
 
-  /** Told of each batch that has left. */
+  /** Told of each batch that has left, and of the last one when something is given up. */
   used(batch: number): void {
     this.#lastBatch = batch;
     if (this.#timer === null) this.#wait();
