@@ -1,9 +1,10 @@
-import { Tensor } from '@cresset/tensor';
+import { contiguousStrides, Storage, Tensor } from '@cresset/tensor';
 import { expect, test } from 'vitest';
 import { axis, binary, constant, param } from '../expressions/builders.ts';
 import type { Expr } from '../expressions/expr.ts';
 import { TensorView } from '../expressions/operand.ts';
 import type { LoopNest } from './kernel.ts';
+import { normalise } from './normalise.ts';
 import { signatureOf } from './signature.ts';
 
 const vector = (length = 4): TensorView =>
@@ -29,6 +30,23 @@ test('kernels that differ in params and tensors alone have one key', () => {
 test('numbers for which a hash of 64 bits was the same have keys of their own', () => {
   const [first, second] = [1.0000003094701102, 72922488338.07747];
   expect(keyOf(plus(constant('float', first)))).not.toBe(keyOf(plus(constant('float', second))));
+});
+
+test('what has more elements, or points, than 32 bits count is refused, whichever of them a kernel is of', () => {
+  const most = 2 ** 31 - 1;
+  const bytes = (count: number, sizes: readonly number[], offset = 0): TensorView =>
+    new TensorView(new Tensor(Storage.planned('uint8', count), 'uint8', sizes, contiguousStrides(sizes), offset));
+  const refusal = expect.objectContaining({ code: 'DEVICE_BUFFER_TOO_LARGE' });
+  expect(() => keyOf(plus(param('i32', 2), bytes(most, [4])))).not.toThrow();
+  // Of a view too, wherever it begins.
+  expect(() => keyOf(plus(param('i32', 2), bytes(most + 1, [4], most - 4)))).toThrow(refusal);
+  expect(() => keyOf(plus(param('float', 2), vector(), bytes(most + 1, [4])))).toThrow(refusal);
+  // Floats have fewer elements in as many bytes.
+  const floats = new Tensor(Storage.planned('float32', 2 ** 30), 'float32', [4], [1]);
+  expect(() => keyOf(plus(param('float', 2), new TensorView(floats)))).not.toThrow();
+  const axes = [2 ** 16, 2 ** 15].map((extent, at) => axis(`i${at}`, param('i32', extent)));
+  const scattered = { ...plus(param('float', 2)), axes };
+  expect(() => signatureOf(normalise(scattered))).toThrow(refusal);
 });
 
 test('one kernel with two stores is no two kernels, and a long one has a key as well', () => {

@@ -1,6 +1,7 @@
-import { realType, type DeviceLayout, type Storage } from '@cresset/tensor';
+import { hostElementSize, realType, type DeviceLayout, type Storage } from '@cresset/tensor';
 import { CressetError } from '@cresset/ir';
 import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from '../expressions/expr.ts';
+import { indexValue } from '../expressions/index-value.ts';
 import type { NormalForm } from './normalise.ts';
 import type { Operand } from '../expressions/operand.ts';
 
@@ -195,10 +196,14 @@ class SignatureWalk {
 export function signatureOf(...kernels: readonly NormalForm[]): KernelSignature {
   const walk = new SignatureWalk();
   walk.add(kernels.length);
-  for (const kernel of kernels) walkKernel(walk, kernel);
+  for (const kernel of kernels) {
+    checkPoints(kernel);
+    walkKernel(walk, kernel);
+  }
   // Whether a binding is written may turn out after its first load, so it comes at the end.
   const bindings = walk.bindings.map(({ operand, stored }): Binding => {
     const layout = stored ? realType(operand.dtype) : operand.tensor.storage.layoutOf(operand.dtype);
+    checkCount(operand.tensor.storage.byteLength / hostElementSize(layout), 'elements of a tensor');
     walk.add(stored ? 1 : layout === 'half' ? 2 : 0);
     return { operand, stored, layout };
   });
@@ -209,6 +214,25 @@ export function signatureOf(...kernels: readonly NormalForm[]): KernelSignature 
     hasDoubles: bindings.some(({ operand }) => operand.dtype === 'float64'),
     bindingOf: (operand) => walk.bindingOf(operand),
   };
+}
+
+/** Kernels count with integers of 32 bits. */
+const MOST_INDEX = 2 ** 31 - 1;
+
+function checkCount(count: number, what: string): void {
+  if (count <= MOST_INDEX) return;
+  throw new CressetError(
+    'DEVICE_BUFFER_TOO_LARGE',
+    `${count} ${what} are more than kernels count, which is ${MOST_INDEX}`,
+  );
+}
+
+function checkPoints(kernel: NormalForm): void {
+  const isNest = kernel.kind === 'nest' || kernel.kind === 'recurrence';
+  let points = 1;
+  for (const axis of isNest ? kernel.axes : [...kernel.batch, kernel.m, kernel.n])
+    points *= indexValue(axis.extent) ?? 1;
+  checkCount(points, 'points of a kernel');
 }
 
 function walkKernel(walk: SignatureWalk, kernel: NormalForm): void {
