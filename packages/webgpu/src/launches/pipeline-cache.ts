@@ -66,6 +66,8 @@ export class PipelineCache {
 
   #make(label: string, schedules: readonly Schedule[], signature: KernelSignature, write: () => ShaderText): Program {
     const { code, uniforms, missing } = write();
+    // A shader outlives the tensors that it was written for: whoever has it must not have those.
+    let rest = missing ? write : null;
     const { bindings } = signature;
     const accesses = bindings.map(({ stored, windows }) => (stored ? 'w' : 'r').repeat(windows?.count ?? 1));
     const uniformWindow = windowOf(uniforms.byteLength);
@@ -79,7 +81,7 @@ export class PipelineCache {
       code,
       uniforms,
       uniformWindow,
-      bindings,
+      bindings: bindings.map(({ stored, windows }) => (windows ? { stored, windows } : { stored })),
       bindGroupLayout: group,
       layoutKey,
       pipeline: null,
@@ -87,7 +89,8 @@ export class PipelineCache {
       end: NaN,
       compile: () => {
         if (compiled) return compiled;
-        compiled = missing ? complete() : this.#build(program, layout);
+        compiled = rest ? complete(rest) : this.#build(program, layout);
+        rest = null;
         // Whoever submits work with this program awaits it; until then a failure is nobody's.
         compiled.catch(() => {});
         program.begin = performance.now();
@@ -95,9 +98,9 @@ export class PipelineCache {
         return compiled;
       },
     };
-    const complete = async (): Promise<void> => {
-      let text = write();
-      for (; text.missing; text = write()) await text.missing();
+    const complete = async (writeAgain: () => ShaderText): Promise<void> => {
+      let text = writeAgain();
+      for (; text.missing; text = writeAgain()) await text.missing();
       program.code = text.code;
       await this.#build(program, layout);
     };
