@@ -1,3 +1,4 @@
+import { readModule, writeModule } from '@cresset/archive';
 import { declareScript, moduleInitializer } from '@cresset/frontend';
 import {
   applyJitOptions,
@@ -25,6 +26,8 @@ import { sourceOf, type Call, type Program } from './program.ts';
 export interface Way {
   readonly options: Partial<JitOptions>;
   readonly context: Pick<RuntimeContextOptions, 'device' | 'limits' | 'memoryLimit'>;
+  /** Whether the module is saved before its first call, and what was loaded of that file is run. */
+  readonly isSaved?: boolean;
 }
 
 /** As it was written: no pass, no device, kernels in TypeScript. */
@@ -45,11 +48,12 @@ export type Outcome =
 const names = { filename: '<program>' } as const;
 const silent = { print: () => undefined, warn: () => undefined } as const;
 
+const contextOf = ({ context }: Way): RuntimeContext => new RuntimeContext({ ...silent, ...context });
+
 /** A module that was compiled and made, ready to be called. */
 export class Subject {
   private constructor(
     private readonly module: ScriptModule,
-    private readonly object: ScriptObject,
     private readonly way: Way,
   ) {}
 
@@ -59,9 +63,23 @@ export class Subject {
     declareScript(sourceOf(program), { unit, ...names }).defineClasses();
     const type = unit.getType('__torch__.Subject') as ClassType;
     const object = new ScriptObject(type);
-    const module = new ScriptModule(object, unit, new RuntimeContext({ ...silent, ...way.context }));
+    const module = new ScriptModule(object, unit, contextOf(way));
     await module.callFunction(moduleInitializer(type)!, [object, stateOf(program, nudge)]);
-    return new Subject(module, object, way);
+    const subject = new Subject(module, way);
+    return way.isSaved ? Subject.load(await subject.save(), way) : subject;
+  }
+
+  /** The module of a file. */
+  static async load(file: Uint8Array, way: Way): Promise<Subject> {
+    applyJitOptions(way.options);
+    const { module: object, unit, pendingStates } = await readModule(file);
+    const module = new ScriptModule(object, unit, contextOf(way));
+    await module.restore(pendingStates);
+    return new Subject(module, way);
+  }
+
+  save(): Promise<Uint8Array> {
+    return writeModule(this.module.object);
   }
 
   async call(program: Program, call: Call, nudge = 0): Promise<Outcome> {
@@ -86,8 +104,9 @@ export class Subject {
     await copyInto(copies, 'x', x);
     await copyInto(copies, 'y', y);
     await Promise.all(l.map((item, at) => copyInto(copies, `l[${at}]`, item)));
-    for (const [slot, { name }] of this.object.type.attributes.entries())
-      await copyInto(copies, `self.${name}`, this.object.slots[slot]);
+    const { object } = this.module;
+    for (const [slot, { name }] of object.type.attributes.entries())
+      await copyInto(copies, `self.${name}`, object.slots[slot]);
     return copies;
   }
 }

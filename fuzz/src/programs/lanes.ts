@@ -16,11 +16,13 @@ export interface Lane {
   readonly hardwareSchedules: boolean;
   /** Up to how many elements work is left to the host; the library's own number unless given. */
   readonly smallWork: number | null;
+  /** Whether programs are saved and loaded before they run. */
+  readonly saved: boolean;
 }
 
 /** Everything switched on, as a program has it that a page loads. */
 export async function openLane(lane: Lane): Promise<Way> {
-  const { executor, smallWork } = lane;
+  const { executor, smallWork, saved } = lane;
   const options = {
     enabled: true,
     executor: executor === 'bailouts' ? 'profiling' : (executor ?? undefined),
@@ -29,6 +31,7 @@ export async function openLane(lane: Lane): Promise<Way> {
   return {
     options,
     context: { device: await openDevice(lane), ...(smallWork === null ? {} : { limits: { smallWork } }) },
+    isSaved: saved,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Kernel } from '@cresset/tensorexpr';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { difference } from './comparison.ts';
-import { plain, run, type Outcome, type Way } from './execution.ts';
+import { plain, run, Subject, type Outcome, type Way } from './execution.ts';
 import { growProgram } from './growth.ts';
 import type { Program } from './program.ts';
 import { reduce } from './reduction.ts';
@@ -51,6 +51,17 @@ describe('random programs', () => {
 
   it('come to the same on a device', async () => {
     expect(await judge(program, way(new WasmDevice()))).toEqual({ kind: 'same' });
+  });
+
+  it('come to the same where they are saved and loaded first', async () => {
+    expect(await judge(program, { ...way(new WasmDevice()), isSaved: true })).toEqual({ kind: 'same' });
+  });
+
+  it('show a file that says something else', async () => {
+    const changed = { ...program, statements: [...program.statements, ['v2.add_(1)']] };
+    const other = await Subject.load(await (await Subject.make(changed, plain)).save(), plain);
+    const [wanted] = await run(program, plain);
+    expect(difference(await other.call(program, program.calls[0]), wanted)).toContain('result 1: ');
   });
 
   it('show a device that is wrong, down to the statement and the call', async () => {
