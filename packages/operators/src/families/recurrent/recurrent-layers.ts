@@ -110,6 +110,49 @@ function checkComputes(kind: RecurrentKind, dtype: ScalarType): void {
   );
 }
 
+/** Refuses rows that a weight does not take, and a bias that is none of its results. */
+function checkProduct(rows: number, features: number, weight: Tensor, bias: Tensor | null): void {
+  const [width, taken] = weight.sizes;
+  check(
+    features === taken,
+    () => `mat1 and mat2 shapes cannot be multiplied (${rows}x${features} and ${taken}x${width})`,
+  );
+  const added = bias?.sizes.at(-1) ?? 1;
+  check(
+    added === width || added === 1,
+    () =>
+      `The expanded size of the tensor (${width}) must match the existing size (${added}) at non-singleton dimension 1.  ` +
+      `Target sizes: ${sizesText([rows, width])}.  Tensor sizes: ${sizesText(bias!.sizes)}`,
+  );
+}
+
+function checkSum(a: number, b: number): void {
+  check(
+    a === b,
+    () => `The size of tensor a (${a}) must match the size of tensor b (${b}) at non-singleton dimension 1`,
+  );
+}
+
+/** Refuses weights that do not go together, or with the states, which are `hidden` and `cell` numbers for each of `batch` sequences. */
+function checkCell(
+  kind: RecurrentKind,
+  { weightIh, weightHh, biasIh, biasHh, weightHr }: CellWeights,
+  input: { readonly rows: number; readonly features: number },
+  { batch, hidden, cell }: { readonly batch: number; readonly hidden: number; readonly cell: number },
+): void {
+  checkProduct(input.rows, input.features, weightIh, biasIh);
+  checkProduct(batch, hidden, weightHh, biasHh);
+  const [made, recurrent] = [weightIh, weightHh].map(({ sizes }) => sizes[0] / gateCount[kind]);
+  if (kind === 'gru') checkSum(recurrent, made);
+  else checkSum(weightHh.sizes[0], weightIh.sizes[0]);
+  if (kind === 'lstm') checkSum(made, cell);
+  else if (kind === 'gru') checkSum(hidden, made);
+  else checkProduct(batch, made, weightHh, null);
+  if (!weightHr) return;
+  checkProduct(batch, cell, weightHr, null);
+  checkProduct(batch, weightHr.sizes[0], weightHh, null);
+}
+
 /** Sizes of the output and of the final states. */
 export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): TensorMeta[] {
   const cells = cellsOf(kind, args);
@@ -130,6 +173,11 @@ export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): Tensor
       hidden.dim === 3 && hidden.sizes[0] === expected[0] && hidden.sizes[1] === batch,
       () => `Expected hidden size ${sizesText(expected)}, got ${sizesText(hidden.sizes)}`,
     );
+  }
+  const rows = input.numel / inputSize;
+  const state = { batch: hidden.sizes[1], hidden: hidden.sizes[2], cell: (cell ?? hidden).sizes[2] };
+  for (const [layer, directions] of cells.entries()) {
+    for (const each of directions) checkCell(kind, each, { rows, features: layer === 0 ? inputSize : features }, state);
   }
   const { dtype } = input;
   checkComputes(kind, dtype);
