@@ -174,6 +174,13 @@ function steps(machine) {
       '--sample',
       '25',
     ]),
+    check('tiled corpora', process.execPath, [
+      'scripts/check-tiled.mjs',
+      '--device',
+      `webassembly${machine.vulkan ? ',webgpu' : ''}`,
+      '--sample',
+      '60',
+    ]),
     check('stopping', process.execPath, ['scripts/check-stopping.mjs', '--sample', '12']),
     check('cycles', process.execPath, ['scripts/check-cycles.mjs', '--cycles', '60', '--programs', '5']),
     check('round trips', process.execPath, ['scripts/check-round-trip.mjs']),

@@ -18,7 +18,7 @@ const results = await (options.browser ? runInBrowser : runInProcesses)(cases, o
 if (options.verbose) {
   for (const { id, passed, reason } of results) if (!passed) console.log(`${id}: ${reason}`);
 }
-console.log(report(results, options.checks));
+console.log(report(results, options.checks, options.tiled !== null));
 if (options.usage) console.log(mostUsedFallbacks(results, await readFile(options.usage, 'utf8')));
 if (options.json) await writeFile(options.json, `${JSON.stringify(results, null, 1)}\n`);
 const passed = results.filter((result) => result.passed).length;

@@ -9,7 +9,8 @@ import { withCanonicalNames, withoutLocations } from './graph-text.ts';
 import { checkIrCase, type IrCase } from './ir-case.ts';
 import { decodeIValue } from './ivalue-json.ts';
 import { openProgram, type Program } from './program.ts';
-import { differencesWhenRepeated } from './repeated-runs.ts';
+import { differencesWhenRepeated, roundsWithOtherShapes } from './repeated-runs.ts';
+import { differencesWhenTiled } from './tiled-runs.ts';
 import { jitOptionsOf, type ExecutorSetting, type RunnerSettings } from '../runner/runner-settings.ts';
 
 /** Longest reason that is printed; equal beginnings count as one reason. */
@@ -23,12 +24,17 @@ export class CaseRunner {
   constructor(
     readonly context: Pick<RuntimeContextOptions, 'device' | 'limits'>,
     readonly checks: readonly Check[],
-    private readonly plans: Pick<RunnerSettings, 'executors' | 'repeat'> = { executors: ['default'], repeat: 1 },
+    private readonly plans: Pick<RunnerSettings, 'executors' | 'repeat' | 'tiled'> = {
+      executors: ['default'],
+      repeat: 1,
+      tiled: null,
+    },
   ) {}
 
   /** Never throws: whatever happens is the case's result. */
   async run(json: ProgramCase, readFile: FileReader): Promise<CaseResult> {
     const { executors, repeat } = this.plans;
+    if (this.plans.tiled !== null) return this.#runTiled(json, readFile, this.plans.tiled);
     const results = new Map<ExecutorSetting, CaseResult>();
     for (const executor of executors) {
       applyJitOptions(jitOptionsOf(executor));
@@ -48,7 +54,15 @@ export class CaseRunner {
     // What the others are compared with is a program that was compiled with the JIT off.
     const executors = [...results.keys()].filter((executor) => executor !== 'off' && results.get(executor)!.passed);
     if (executors.length === 0) return;
-    const repetition = { context: this.context, readFile, times: this.plans.repeat, executors };
+    const rounds = roundsWithOtherShapes(this.plans.repeat);
+    const repetition = {
+      context: this.context,
+      plainContext: this.context,
+      readFile,
+      rounds,
+      executors,
+      lastDigits: 2,
+    };
     const fail = (executor: ExecutorSetting, reason: string): void => {
       results.set(executor, { ...results.get(executor)!, passed: false, reason: reason.slice(0, reasonLength) });
     };
@@ -57,6 +71,26 @@ export class CaseRunner {
       for (const [executor, reason] of found) fail(executor, reason);
     } catch (error) {
       for (const executor of executors) fail(executor, reasonOf(error));
+    }
+  }
+
+  /** Compares the case with its tensors tiled with a plain run of it; PyTorch's results, which are of other sizes, are not looked at. */
+  async #runTiled(json: ProgramCase, readFile: FileReader, elements: number): Promise<CaseResult> {
+    const { id, suite } = json;
+    const { executors, repeat } = this.plans;
+    try {
+      const found = await differencesWhenTiled(json, {
+        context: this.context,
+        readFile,
+        elements,
+        times: repeat,
+        executors,
+      });
+      if (found === null) return { id, suite, passed: true, unchecked: 'no tiling fits' };
+      const reasons = [...found].map(([executor, reason]) => `${executor}: ${reason}`);
+      return { id, suite, passed: reasons.length === 0, reason: reasons[0]?.slice(0, reasonLength) };
+    } catch (error) {
+      return { id, suite, passed: false, reason: reasonOf(error) };
     }
   }
 

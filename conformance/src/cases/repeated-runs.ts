@@ -1,29 +1,51 @@
 import { applyJitOptions, Complex } from '@cresset/ir';
 import type { RuntimeContextOptions } from '@cresset/runtime';
-import { Dict, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { Dict, isComplex, isFloatingPoint, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { Call, FileReader, ProgramCase } from './case.ts';
 import { decodeIValue } from './ivalue-json.ts';
+import { elementReader } from '../checks/compare.ts';
+import { tensorsIn } from '../checks/tensors-within.ts';
 import { openProgram, type Program } from './program.ts';
 import { jitOptionsOf, type ExecutorSetting } from '../runner/runner-settings.ts';
 
-interface Repetition {
-  readonly context: Pick<RuntimeContextOptions, 'device' | 'limits'>;
+/** What arguments become before a call. */
+export type Change = (args: readonly IValue[]) => readonly IValue[];
+
+type ContextSettings = Pick<RuntimeContextOptions, 'device' | 'limits'>;
+
+export interface Repetition {
+  readonly context: ContextSettings;
+  /** Where the program runs that the others are compared with. */
+  readonly plainContext: ContextSettings;
   readonly readFile: FileReader;
-  /** How often calls are made with the inputs of the case. */
-  readonly times: number;
+  /** The calls are made once for each, with what it makes of their arguments. */
+  readonly rounds: readonly Change[];
   readonly executors: readonly ExecutorSetting[];
+  /** How many times the last digit of its largest number a tensor's numbers may be apart, beside what the case allows. */
+  readonly lastDigits: number;
 }
 
 /** What a call came to. */
 type Outcome = { readonly values: readonly IValue[] } | { readonly error: string };
 
+const asGiven: Change = (args) => args;
+const withOneRowLess: Change = (args) => args.map((value) => withFewerRows(value, 1));
+
+/** So many rounds with the arguments of a case, then with other shapes, then with those of the case again. */
+export const roundsWithOtherShapes = (times: number): readonly Change[] => [
+  ...Array.from({ length: times }, () => asGiven),
+  withOneRowLess,
+  withOneRowLess,
+  asGiven,
+];
+
 /**
- * Makes the calls of a case several times on one program for each executor, then with other shapes, then with those of the case again, and
- * the same on a program that is run as it was compiled. Gives the first difference for each executor that has one.
+ * Makes the calls of a case several times on one program for each executor, and the same on a program that is run as it was compiled.
+ * Gives the first difference for each executor that has one.
  */
 export async function differencesWhenRepeated(
   json: ProgramCase,
-  { context, readFile, times, executors }: Repetition,
+  { context, plainContext, readFile, rounds, executors, lastDigits }: Repetition,
 ): Promise<ReadonlyMap<ExecutorSetting, string>> {
   const differences = new Map<ExecutorSetting, string>();
   const programs = new Map<ExecutorSetting, Program>();
@@ -33,19 +55,19 @@ export async function differencesWhenRepeated(
   };
   try {
     for (const executor of ['off', ...executors] as const) {
-      programs.set(executor, await underSwitches(executor, () => openProgram(json, context, readFile)));
+      const settings = executor === 'off' ? plainContext : context;
+      programs.set(executor, await underSwitches(executor, () => openProgram(json, settings, readFile)));
     }
-    const rounds = [...Array.from({ length: times }, () => 0), 1, 1, 0];
-    for (const [round, cut] of rounds.entries()) {
+    for (const [round, change] of rounds.entries()) {
       for (const [at, call] of (json.calls ?? []).entries()) {
         const outcome = (executor: ExecutorSetting): Promise<Outcome> =>
-          underSwitches(executor, () => outcomeOf(programs.get(executor)!, json, call, readFile, cut));
+          underSwitches(executor, () => outcomeOf(programs.get(executor)!, json, call, readFile, change));
         const want = await outcome('off');
         // Without the JIT, work that nothing needs can fail; PyTorch's answer is of a program that leaves it out. There is nothing to compare.
-        if ('error' in want && cut === 0 && call.raises === undefined) return differences;
+        if ('error' in want && change !== withOneRowLess && call.raises === undefined) return differences;
         for (const executor of executors) {
           if (differences.has(executor)) continue;
-          const found = outcomeDifference(await outcome(executor), want, json);
+          const found = outcomeDifference(await outcome(executor), want, { ...json, lastDigits });
           if (found !== null) differences.set(executor, `round ${round + 1}, call ${at + 1}: ${found}`);
         }
       }
@@ -56,22 +78,26 @@ export async function differencesWhenRepeated(
   }
 }
 
-async function outcomeOf(
+/** The arguments of a call, those given by name last. */
+export const argumentsOf = ({ inputs, kwargs = {} }: Call, readFile: FileReader): Promise<IValue[]> =>
+  Promise.all([...inputs, ...Object.values(kwargs)].map((value) => decodeIValue(value, readFile)));
+
+/** Makes one call, with what `change` makes of its arguments. */
+export async function outcomeOf(
   program: Program,
   json: ProgramCase,
   call: Call,
   readFile: FileReader,
-  cut: number,
+  change: Change,
 ): Promise<Outcome> {
-  const decode = async (value: Parameters<typeof decodeIValue>[0]): Promise<IValue> =>
-    withFewerRows(await decodeIValue(value, readFile), cut);
-  const inputs = await Promise.all(call.inputs.map(decode));
-  const kwargs = new Map<string, IValue>();
-  for (const [name, value] of Object.entries(call.kwargs ?? {})) kwargs.set(name, await decode(value));
+  const args = change(await argumentsOf(call, readFile));
+  const inputs = args.slice(0, call.inputs.length);
+  const named = args.slice(call.inputs.length);
+  const kwargs = new Map(Object.keys(call.kwargs ?? {}).map((name, at) => [name, named[at]]));
   try {
     const output = await program.call(call.entry ?? json.entry ?? 'forward', inputs, kwargs);
-    const values = [output, ...inputs, ...kwargs.values()];
-    for (const value of values) if (value instanceof Tensor) await value.storage.toHost();
+    const values = [output, ...args];
+    for (const tensor of values.flatMap(tensorsIn)) await tensor.storage.toHost();
     return { values };
   } catch (error) {
     return { error: (error as Error).message.trim().split('\n').at(-1)! };
@@ -80,18 +106,23 @@ async function outcomeOf(
 
 /** The same with so many rows less, in a tensor that has more than those. */
 function withFewerRows(value: IValue, count: number): IValue {
-  if (!(value instanceof Tensor) || count === 0 || value.dim === 0 || value.sizes[0] <= count) return value;
+  if (!(value instanceof Tensor) || value.dim === 0 || value.sizes[0] <= count) return value;
   return value.asStrided([value.sizes[0] - count, ...value.sizes.slice(1)], value.strides);
 }
 
-function outcomeDifference(got: Outcome, want: Outcome, json: ProgramCase): string | null {
+type Precision = Pick<ProgramCase, 'rtol' | 'atol' | 'shape_only'> & Pick<Repetition, 'lastDigits'>;
+
+function outcomeDifference(got: Outcome, want: Outcome, json: Precision): string | null {
   if ('error' in want || 'error' in got) {
     const [gave, wanted] = [got, want].map((each) => ('error' in each ? `raised ${asOfSum(each.error)}` : 'returned'));
     return gave === wanted ? null : `${gave}, but with the JIT off ${wanted}`;
   }
-  const at = want.values.findIndex((value, index) => !isSame(got.values[index], value, json));
-  if (at < 0) return null;
-  return at === 0 ? 'another output than with the JIT off' : 'another input afterwards than with the JIT off';
+  for (const [at, value] of want.values.entries()) {
+    const found = valueDifference(got.values[at], value, json);
+    if (found !== null)
+      return `${at === 0 ? 'another output' : 'another input afterwards'} than with the JIT off${found}`;
+  }
+  return null;
 }
 
 /** Executors take `addmm` apart, as PyTorch's do: what is added is then too large for a sum, not for the product's result. */
@@ -102,14 +133,24 @@ function asOfSum(error: string): string {
   );
 }
 
-/** Passes compute in another order than the program as written, so floats may differ in their last digits. */
-function isSame(got: IValue, want: IValue, json: ProgramCase): boolean {
-  const all = (left: readonly IValue[], right: readonly IValue[]): boolean =>
-    left.length === right.length && right.every((value, at) => isSame(left[at], value, json));
-  if (want instanceof Tensor) return got instanceof Tensor && isSameTensor(got, want, json);
-  if (want instanceof List) return got instanceof List && all(got.items, want.items);
-  if (want instanceof Tuple) return got instanceof Tuple && all(got.items, want.items);
-  if (want instanceof Dict) return got instanceof Dict && all([...got.entries].flat(), [...want.entries].flat());
+/**
+ * Where two values differ, as words to add to a sentence, or null. Passes compute in another order than the program as written, so floats may
+ * differ in their last digits.
+ */
+function valueDifference(got: IValue, want: IValue, json: Precision): string | null {
+  const all = (left: readonly IValue[], right: readonly IValue[]): string | null => {
+    if (left.length !== right.length) return `: ${left.length} elements instead of ${right.length}`;
+    const found = right.map((value, at) => valueDifference(left[at], value, json));
+    return found.find((each) => each !== null) ?? null;
+  };
+  if (want instanceof Tensor && got instanceof Tensor) return tensorDifference(got, want, json);
+  if (want instanceof List && got instanceof List) return all(got.items, want.items);
+  if (want instanceof Tuple && got instanceof Tuple) return all(got.items, want.items);
+  if (want instanceof Dict && got instanceof Dict) return all([...got.entries].flat(), [...want.entries].flat());
+  return isSame(got, want, json) ? null : '';
+}
+
+function isSame(got: IValue, want: IValue, json: Precision): boolean {
   if (want instanceof ScriptObject)
     return got instanceof ScriptObject && got.type.qualifiedName === want.type.qualifiedName;
   if (want instanceof Complex)
@@ -119,21 +160,41 @@ function isSame(got: IValue, want: IValue, json: ProgramCase): boolean {
   return got === want || (json.shape_only === true && typeof got === typeof want);
 }
 
-function isSameTensor(got: Tensor, want: Tensor, json: ProgramCase): boolean {
-  if (got.dtype !== want.dtype || got.sizes.join() !== want.sizes.join()) return false;
-  if (json.shape_only) return true;
+function tensorDifference(got: Tensor, want: Tensor, json: Precision): string | null {
+  const [type, wanted] = [got, want].map(({ dtype, sizes }) => `${dtype}[${sizes.join()}]`);
+  if (type !== wanted) return `: ${type} instead of ${wanted}`;
+  if (json.shape_only) return null;
   const [left, right] = [got.contiguousArray(), want.contiguousArray()];
-  // Halves are compared as bits: two numbers apart at most.
-  const isHalf = want.dtype === 'float16' || want.dtype === 'bfloat16';
+  const numberAt = elementReader(want.dtype);
+  const isRounded = isFloatingPoint(want.dtype) || isComplex(want.dtype);
+  const margin = isRounded ? lastDigitsOf(want, json.lastDigits) : 0;
   for (let at = 0; at < right.length; at++) {
     if (left[at] === right[at]) continue;
-    const [a, b] = [Number(left[at]), Number(right[at])];
-    if (typeof right[at] === 'bigint' || !(isHalf ? Math.abs(a - b) <= 2 : isNear(a, b, json))) return false;
+    const [a, b] = [numberAt(left, at), numberAt(right, at)];
+    if (!isRounded || !(isNear(a, b, json) || Math.abs(a - b) <= margin))
+      return `: ${a} instead of ${b} at ${at} of ${type}`;
   }
-  return true;
+  return null;
 }
 
-function isNear(got: number, want: number, { rtol = 0, atol = 0 }: ProgramCase): boolean {
+/**
+ * What so many last digits of a tensor's largest number stand for: what is left of a sum of such numbers is as imprecise as they are. Halves
+ * have few digits, and are summed up in more.
+ */
+function lastDigitsOf(tensor: Tensor, count: number): number {
+  const elements = tensor.contiguousArray();
+  const numberAt = elementReader(tensor.dtype);
+  let largest = 0;
+  for (let at = 0; at < elements.length; at++) {
+    const size = Math.abs(numberAt(elements, at));
+    if (size > largest && size < Infinity) largest = size;
+  }
+  if (tensor.dtype === 'float16') return Math.min(count, 8) * largest * 2 ** -10;
+  if (tensor.dtype === 'bfloat16') return Math.min(count, 8) * largest * 2 ** -7;
+  return count * largest * 2 ** -23;
+}
+
+function isNear(got: number, want: number, { rtol = 0, atol = 0 }: Precision): boolean {
   if (Object.is(got, want) || got === want) return true;
   return Math.abs(got - want) <= Math.max(atol, 1e-5) + Math.max(rtol, 1e-5) * Math.abs(want);
 }

@@ -120,7 +120,7 @@ async function tensorDifference(
   const expected = hostArray(dtype, bytes.buffer, bytes.byteOffset, numelOf(want.shape));
   const actual = got.contiguousArray();
   const close = isFloatingPoint(dtype) || isComplex(dtype);
-  const numberAt = reader(dtype);
+  const numberAt = elementReader(dtype);
   for (let at = 0; at < expected.length; at++) {
     const same = close ? isClose(numberAt(actual, at), numberAt(expected, at), tolerance) : actual[at] === expected[at];
     if (!same)
@@ -129,7 +129,8 @@ async function tensorDifference(
   return null;
 }
 
-function reader(dtype: ScalarType): (elements: HostArray, at: number) => number {
+/** Reads an element as a number, also one that is kept as the bits of a half. */
+export function elementReader(dtype: ScalarType): (elements: HostArray, at: number) => number {
   if (dtype === 'float16' || dtype === 'complex32') return (elements, at) => halfToNumber(elements[at] as number);
   if (dtype === 'bfloat16') return (elements, at) => bfloatToNumber(elements[at] as number);
   return (elements, at) => elements[at] as number;

@@ -41,6 +41,7 @@ export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
   --deno                run in Deno, whose WebGPU is wgpu
   --executor LIST       who makes plans, of default, simple, profiling, bailouts, off: a case has to pass under each (default)
   --repeat N            make the calls N times, then with other shapes, and compare with the JIT off
+  --tiled COUNT         tile the tensors of the arguments to COUNT elements and more, and compare with the JIT off and no device
   --suite TEXT          only cases whose suite or id contains TEXT
   --sample N            only N cases, spread evenly
   --check LIST          of output, graph, code, grads, gradcheck (output)
@@ -71,6 +72,7 @@ export function readCommandLine(args: readonly string[]): Options {
       check: { type: 'string', default: 'output' },
       executor: { type: 'string', default: 'default' },
       repeat: { type: 'string', default: '1' },
+      tiled: { type: 'string' },
       json: { type: 'string' },
       require: { type: 'string' },
       workers: { type: 'string' },
@@ -93,6 +95,7 @@ export function readCommandLine(args: readonly string[]): Options {
     corpus: values.corpus,
     executors,
     repeat: Number(values.repeat),
+    tiled: values.tiled === undefined ? null : Number(values.tiled),
     device,
     browser: values.browser,
     deno: values.deno,

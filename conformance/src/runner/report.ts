@@ -1,7 +1,7 @@
 import type { CaseResult, Check } from '../cases/case.ts';
 
 /** The table of suites, the commonest reasons, and the closing line that scripts read. */
-export function report(results: readonly CaseResult[], checks: readonly Check[] = []): string {
+export function report(results: readonly CaseResult[], checks: readonly Check[] = [], isTiled = false): string {
   const suites = new Map<string, { cases: number; passed: number }>();
   const reasons = new Map<string, { count: number; example: string }>();
   const fallbacks = new Map<string, number>();
@@ -33,6 +33,11 @@ export function report(results: readonly CaseResult[], checks: readonly Check[] 
     lines.push('', `ran on the host for want of a kernel: ${named.join(', ')}`);
   }
   if (checks.includes('gradcheck')) lines.push('', gradientLine(results));
+  if (isTiled) {
+    const unfit = results.filter(({ unchecked }) => unchecked !== undefined).length;
+    const different = results.length - passed;
+    lines.push('', `tiled: ${passed - unfit} same, ${different} different, ${unfit} that no tiling fits`);
+  }
   lines.push('', `TOTAL: ${results.length} cases, ${passed} passed, ${results.length - passed} failed`);
   return lines.join('\n');
 }

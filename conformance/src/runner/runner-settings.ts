@@ -16,6 +16,8 @@ export interface RunnerSettings {
   readonly executors: readonly ExecutorSetting[];
   /** Calls are made so often, then with other shapes, and have to give what they give with the JIT off; 1 makes them once. */
   readonly repeat: number;
+  /** Tensors are tiled to so many elements, and calls have to give what they give with the JIT off and without a device; null leaves them. */
+  readonly tiled: number | null;
 }
 
 export const DEVICE_SETTINGS = [
@@ -49,6 +51,6 @@ export function jitOptionsOf(executor: ExecutorSetting): JitOptions {
 
 /** The settings alone, of whatever holds them. */
 export function settingsOf(settings: RunnerSettings): RunnerSettings {
-  const { device, checks, smallHost, defaultLimits, schedules, executors, repeat } = settings;
-  return { device, checks, smallHost, defaultLimits, schedules, executors, repeat };
+  const { device, checks, smallHost, defaultLimits, schedules, executors, repeat, tiled } = settings;
+  return { device, checks, smallHost, defaultLimits, schedules, executors, repeat, tiled };
 }
