@@ -69,7 +69,6 @@ export class Expressions {
       () => `${name}.diagonal()`,
       () => `${name}.expand_as(${this.name()})`,
       () => `${name}.view_as(${name})`,
-      () => `${name}.unfold(${dim}, ${Math.min(half, 3)}, 1)`,
       () => `torch.dropout(${name}, 0.5, False)`,
       () => `torch.atleast_2d(${name})`,
     ]);
@@ -122,6 +121,7 @@ export class Expressions {
       () => `torch.full_like(${a}, ${number})`,
       () => `${name}.index_select(0, torch.tensor([0, -1]) % ${name}.size(0))`,
       () => `torch.tril(${a})`,
+      () => `${name}.unfold(-1, 2, 1).clone()`,
       () => this.view(name),
     ];
     const reducing: Rule[] = [
