@@ -8,6 +8,7 @@ import {
   type JitOptions,
   TensorType,
 } from '@cresset/ir';
+import { gradientsOf, recordedCall, recordedCopies, requiresGrad } from '@cresset/runtime/parts/autograd';
 import { RuntimeContext, ScriptModule, TorchScriptError, type RuntimeContextOptions } from '@cresset/runtime';
 import {
   Dict,
@@ -19,8 +20,8 @@ import {
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
-import { argumentsOf, stateOf, type Arguments } from './inputs.ts';
-import { sourceOf, type Call, type Program } from './program.ts';
+import { argumentsOf, randomTensor, stateOf, type Arguments } from './inputs.ts';
+import { CUT, sourceOf, type Call, type Program } from './program.ts';
 
 /** How a program is run. */
 export interface Way {
@@ -86,16 +87,36 @@ export class Subject {
     applyJitOptions(this.way.options);
     const given = argumentsOf(program, call, nudge);
     try {
-      const result = await this.module.call('forward', [
-        given.x,
-        given.y,
-        BigInt(given.n),
-        new List(TensorType.get(), [...given.l]),
-      ]);
+      if (program.isDifferentiated) return { values: await this.#differentiated(given, call.seed) };
+      const result = await this.module.call('forward', listed(given));
       return { values: await this.#copies(result as Tuple, given) };
     } catch (error) {
       return failureOf(error);
     }
+  }
+
+  /**
+   * What a call gives, and the gradients of its arguments: those of the sum of all results that have some, each element times a number of its own.
+   * The program is given copies, to which it may write.
+   */
+  async #differentiated(given: Arguments, seed: number): Promise<Map<string, TensorCopy | string>> {
+    const { context } = this.module;
+    const leaves = [...new Set([given.x, given.y, ...given.l])];
+    for (const leaf of leaves) leaf.requiresGrad = true;
+    const copyOf = await recordedCopies(leaves, context);
+    const { n, l } = given;
+    const own = { x: copyOf.get(given.x)!, y: copyOf.get(given.y)!, n, l: l.map((each) => copyOf.get(each)!) };
+    const result = (await recordedCall(context, (options) =>
+      this.module.call('forward', listed(own), options),
+    )) as Tuple;
+    const outputs = result.items.filter((item): item is Tensor => item instanceof Tensor && requiresGrad(item));
+    const gradients = outputs.map(({ sizes, dtype }, at) => randomTensor(sizes, dtype, seed * 8 + at));
+    const found =
+      outputs.length === 0 ? [] : await gradientsOf({ outputs, gradients, inputs: leaves, allowUnused: true }, context);
+    const values = await this.#copies(result, own);
+    for (const at of leaves.keys()) await copyInto(values, `gradient ${at}`, found[at] ?? 'none');
+    await this.module.call(CUT);
+    return values;
   }
 
   async #copies(result: Tuple, { x, y, l }: Arguments): Promise<Map<string, TensorCopy | string>> {
@@ -110,6 +131,8 @@ export class Subject {
     return copies;
   }
 }
+
+const listed = ({ x, y, n, l }: Arguments): IValue[] => [x, y, BigInt(n), new List(TensorType.get(), [...l])];
 
 async function copyInto(copies: Map<string, TensorCopy | string>, name: string, value: IValue): Promise<void> {
   if (value instanceof Tensor) {

@@ -1,7 +1,7 @@
 import { Random } from '../random.ts';
 import { plain, run, type TensorCopy, type Way } from './execution.ts';
 import { Expressions } from './expressions.ts';
-import { DTYPES } from './inputs.ts';
+import { DTYPES, FLOATS } from './inputs.ts';
 import type { Call, Program } from './program.ts';
 import { Scope } from './scope.ts';
 import { Statements, type Statement } from './statements.ts';
@@ -61,14 +61,15 @@ export class GrowthFailure extends Error {
  * Grows the program of a seed statement by statement. Each is kept where the program as it is written can be run with it, once, and where what it comes to stays small.
  * Throws a {@link GrowthFailure} where that run ends with an error that no program should see.
  */
-export async function growProgram(seed: number): Promise<Program> {
+export async function growProgram(seed: number, isDifferentiated = false): Promise<Program> {
   const random = new Random(seed * 2654435761);
   const sizes = randomSizes(random);
   let program: Program = {
     seed,
-    dtype: random.pick(DTYPES),
+    dtype: random.pick(isDifferentiated ? FLOATS : DTYPES),
     stateSizes: random.chance(0.7) ? sizes : sizes.slice(-1),
     isAliased: random.chance(0.12),
+    isDifferentiated,
     statements: [],
     results: ['x', 'y', 'self.s'],
     calls: randomCalls(random, sizes),

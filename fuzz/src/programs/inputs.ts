@@ -36,6 +36,9 @@ export const DTYPES: readonly ScalarType[] = [
   ...(['float64', 'float64', 'int64', 'int64', 'int32', 'uint8', 'bool', 'complex64', 'float16'] as const),
 ];
 
+/** Those whose tensors are given gradients. */
+export const FLOATS: readonly ScalarType[] = DTYPES.filter(isFloatingPoint);
+
 /** @param nudge how far each element of a floating dtype is moved, as a part of it */
 export function randomTensor(sizes: readonly number[], dtype: ScalarType, seed: number, nudge = 0): Tensor {
   const elements = elementsOf(numelOf(sizes) * (isComplex(dtype) ? 2 : 1), seed);

@@ -18,6 +18,8 @@ export interface Lane {
   readonly smallWork: number | null;
   /** Whether programs are saved and loaded before they run. */
   readonly saved: boolean;
+  /** Whether their results are differentiated. */
+  readonly gradients: boolean;
 }
 
 /** Everything switched on, as a program has it that a page loads. */

@@ -18,6 +18,8 @@ const { values } = parseArgs({
     'small-work': { type: 'string' },
     /** Saves and loads each program before it runs. */
     saved: { type: 'boolean', default: false },
+    /** Differentiates what each call gives. */
+    gradients: { type: 'boolean', default: false },
     /** Prints the programs of the seeds, and runs nothing. */
     show: { type: 'boolean', default: false },
   },
@@ -37,7 +39,8 @@ function laneOf(): Lane {
   if (executor !== null && !executors.includes(executor as never))
     throw new Error(`--executor is one of ${executors.join(', ')}`);
   const smallWork = values['small-work'] === undefined ? null : Number(values['small-work']);
-  return { device, executor, hardwareSchedules: values['hardware-schedules'], smallWork, saved: values.saved };
+  const { saved, gradients, 'hardware-schedules': hardwareSchedules } = values;
+  return { device, executor, hardwareSchedules, smallWork, saved, gradients };
 }
 
 const counts = { same: 0, 'ill-conditioned': 0, wrong: 0 };
@@ -99,7 +102,7 @@ await Promise.all(
 if (values.show) process.exit(0);
 const seconds = (performance.now() - started) / 1000;
 console.log(
-  `${count} programs from seed ${first} on ${[lane.device, lane.executor ?? [], lane.saved ? 'saved' : []].flat().join(', ')}: ${counts.same} same, ` +
+  `${count} programs from seed ${first} on ${[lane.device, lane.executor ?? [], lane.saved ? 'saved' : [], lane.gradients ? 'with gradients' : []].flat().join(', ')}: ${counts.same} same, ` +
     `${counts['ill-conditioned']} hang on rounding, ${counts.wrong} wrong (${seconds.toFixed(0)} s)`,
 );
 process.exit(counts.wrong > 0 ? 1 : 0);

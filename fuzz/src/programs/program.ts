@@ -16,6 +16,8 @@ export interface Program {
   readonly stateSizes: readonly number[];
   /** Whether `y` is the same tensor as `x`. */
   readonly isAliased: boolean;
+  /** Whether the arguments' tensors require gradients, and those of the results are asked for after each call. */
+  readonly isDifferentiated: boolean;
   /** The lines of each statement of `forward`, indented as in a function's body without indentation. */
   readonly statements: readonly (readonly string[])[];
   /** What `forward` returns. */
@@ -36,8 +38,18 @@ const HELPERS = `    def swap(self, a: Tensor, b: Tensor):
         return a + 1
 `;
 
+/** Called after each call that is differentiated: what the module keeps holds on to no call, as where steps of a recurrent network are cut apart. */
+export const CUT = 'cut';
+const CUTTING = `
+    @torch.jit.export
+    def ${CUT}(self):
+        self.s = self.s.detach()
+        self.kept = [e.detach() for e in self.kept]
+        self.named = {k: e.detach() for k, e in self.named.items()}
+`;
+
 /** The program as text that PyTorch's \`script\` and ours compile. */
-export function sourceOf({ statements, results }: Pick<Program, 'statements' | 'results'>, name = 'Subject'): string {
+export function sourceOf({ statements, results, isDifferentiated }: Program, name = 'Subject'): string {
   const body = statements.flat().map((line) => `        ${line}\n`);
   return `class ${name}(nn.Module):
     def __init__(self, s: Tensor):
@@ -47,7 +59,7 @@ export function sourceOf({ statements, results }: Pick<Program, 'statements' | '
         self.named = {'a': s * 2}
         self.k = 0
 
-${HELPERS}
+${HELPERS}${isDifferentiated ? CUTTING : ''}
     def forward(self, x: Tensor, y: Tensor, n: int, l: List[Tensor]):
 ${body.join('')}        return ${results.join(', ')},
 `;

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { difference } from './comparison.ts';
 import { plain, run, Subject, type Outcome, type Way } from './execution.ts';
 import { growProgram } from './growth.ts';
+import { randomTensor } from './inputs.ts';
 import type { Program } from './program.ts';
 import { reduce } from './reduction.ts';
 import { judge } from './trial.ts';
@@ -28,6 +29,7 @@ const program: Program = {
   dtype: 'float32',
   stateSizes: [2000],
   isAliased: false,
+  isDifferentiated: false,
   statements: [
     ['v1 = x * 2'],
     ['v1[v1 > 0.3] = 0.7'],
@@ -64,10 +66,42 @@ describe('random programs', () => {
     expect(difference(await other.call(program, program.calls[0]), wanted)).toContain('result 1: ');
   });
 
+  it('have gradients, of what is written in place too, and state that is cut off after each call', async () => {
+    const differentiated: Program = {
+      ...program,
+      isDifferentiated: true,
+      dtype: 'float64',
+      isAliased: true,
+      statements: [['x.mul_(2)'], ['l[0].mul_(y)'], ['self.s = x * 1'], ['self.kept.append(self.s)']],
+      results: ['x', 'self.kept[0]'],
+    };
+    const outcomes = await run(differentiated, plain);
+    const weights = randomTensor([2000], 'float64', program.calls[0].seed * 8).contiguousArray();
+    expect(outcomes.length).toBe(5);
+    const [{ values }] = outcomes as { readonly values: ReadonlyMap<string, { readonly elements: Float64Array }> }[];
+    expect(values.get('gradient 0')!.elements).toEqual(Float64Array.from(weights as Float64Array, (each) => each * 2));
+    expect(values.get('gradient 1')).toBe('none');
+    expect(await judge({ ...differentiated, dtype: 'float32' }, way(new WasmDevice()))).toEqual({ kind: 'same' });
+    const subtracted = { ...differentiated, isAliased: false, statements: [], results: ['x - y'] };
+    expect(await judge(subtracted, way(new ForgetfulDevice()))).toMatchObject({
+      kind: 'wrong',
+      call: 0,
+      what: expect.stringMatching(/^gradient 1: /),
+    });
+  });
+
+  it('are grown with gradients where all of them are floats', async () => {
+    const grown = await growProgram(7, true);
+    expect(grown).toMatchObject({ isDifferentiated: true, dtype: expect.stringMatching(/^float/) });
+    const [first] = await run(grown, plain);
+    expect('values' in first && first.values.has('gradient 0')).toBe(true);
+  });
+
   it('show a device that is wrong, down to the statement and the call', async () => {
     const forgetful = way(new ForgetfulDevice());
     const isWrong = async (each: Program): Promise<boolean> => (await judge(each, forgetful)).kind === 'wrong';
     expect(await isWrong(program)).toBe(true);
+    expect(await isWrong({ ...program, dtype: 'float64' })).toBe(true);
     const smallest = await reduce(program, isWrong);
     expect(smallest.statements).toEqual([['self.s.neg_()']]);
     expect(smallest.calls.length).toBe(1);

@@ -1,4 +1,4 @@
-import { isComplex, isFloatingPoint } from '@cresset/tensor';
+import type { ScalarType } from '@cresset/tensor';
 import { firstDifference } from './comparison.ts';
 import { plain, run, type Way } from './execution.ts';
 import { growProgram, GrowthFailure } from './growth.ts';
@@ -11,25 +11,25 @@ export type Verdict =
   | { readonly kind: 'ill-conditioned' }
   | { readonly kind: 'wrong'; readonly program: Program; readonly call: number; readonly what: string };
 
-/** Inputs for the question whether a program hangs on rounding are moved by this part of them. */
-const NUDGES = { float16: 1e-3, others: 3e-6 } as const;
+/** Inputs for the question whether a program hangs on rounding are moved by this part of them: a good deal less than what counts as a difference. */
+const NUDGES: Partial<Record<ScalarType, number>> = { float16: 1e-3, float32: 3e-6, complex64: 3e-6, float64: 3e-11 };
 
 /** Runs a program as it was written and in another way, and compares call by call. */
 export async function judge(program: Program, way: Way): Promise<Verdict> {
   const wanted = await run(program, plain);
   const found = firstDifference(await run(program, way), wanted);
   if (!found) return { kind: 'same' };
-  if (isFloatingPoint(program.dtype) || isComplex(program.dtype)) {
-    const nudge = program.dtype === 'float16' ? NUDGES.float16 : NUDGES.others;
+  const nudge = NUDGES[program.dtype];
+  if (nudge !== undefined) {
     const nudged = firstDifference(await run(program, plain, nudge), wanted);
     if (nudged && nudged.call <= found.call && !found.what.includes('internal')) return { kind: 'ill-conditioned' };
   }
   return { kind: 'wrong', program, ...found };
 }
 
-export async function judgeSeed(seed: number, way: Way): Promise<Verdict> {
+export async function judgeSeed(seed: number, way: Way, isDifferentiated = false): Promise<Verdict> {
   try {
-    return await judge(await growProgram(seed), way);
+    return await judge(await growProgram(seed, isDifferentiated), way);
   } catch (error) {
     if (!(error instanceof GrowthFailure)) throw error;
     return { kind: 'wrong', program: error.program, call: 0, what: error.message };

@@ -25,14 +25,14 @@ async function work({ lane, first, last, step, show }: Work): Promise<void> {
   initializeRuntime();
   registerAllParts();
   for (let seed = first; show && seed <= last; seed += step) {
-    const program = await growProgram(seed);
+    const program = await growProgram(seed, lane.gradients);
     tell({ seed, kind: 'shown', report: describe(program, sourceOf(program)) });
   }
   if (show) return;
   const way = await openLane(lane);
   for (let seed = first; seed <= last; seed += step) {
     tell({ seed, kind: 'begin' });
-    const verdict = await judgeSeed(seed, way);
+    const verdict = await judgeSeed(seed, way, lane.gradients);
     if (verdict.kind !== 'wrong') {
       tell({ seed, kind: verdict.kind });
       continue;
