@@ -56,6 +56,13 @@ describe('batch norm with running statistics', () => {
   });
 });
 
+test('batch norm in training leaves running statistics as they are where the batch is empty', () => {
+  const [middle, spread] = [channel([0.5, -0.25], 'float32'), channel([1.5, 2], 'float32')];
+  const result = run('aten::batch_norm', tensor([], [0, 2, 3]), null, null, middle, spread, true, 0.1, 1e-5, false);
+  expect((result as Tensor).sizes).toEqual([0, 2, 3]);
+  expect([...elements(middle), ...elements(spread)]).toEqual([0.5, -0.25, 1.5, 2]);
+});
+
 test('batch norm in training rounds mean and deviation to the dtype of the parameters before it uses them', () => {
   const x = tensor([100.3, 3.1, 107.9, 2.2, 101.7, 5.9, 103.3, 8.4], [4, 2], 'float16');
   const normalized = (dtype: ScalarType): number[] => {

@@ -89,7 +89,9 @@ export function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: reado
     // Of a dense input in bfloat16 it adds up in tensors of that dtype as well.
     bfloatMoments: parameterDtype(args) === 'bfloat16' && (input.isContiguous() || hasChannelsLast(input)),
     saved: rstd && { mean, rstd },
-    running: runningMean && runningVar ? { mean: runningMean, variance: runningVar, momentum } : undefined,
+    // An empty batch tells nothing of them.
+    running:
+      runningMean && runningVar && input.numel > 0 ? { mean: runningMean, variance: runningVar, momentum } : undefined,
   };
 }
 
