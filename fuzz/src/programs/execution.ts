@@ -22,6 +22,7 @@ import {
 } from '@cresset/tensor';
 import { argumentsOf, randomTensor, stateOf, type Arguments } from './inputs.ts';
 import { CUT, sourceOf, type Call, type Program } from './program.ts';
+import type { PyTorch } from './pytorch.ts';
 
 /** How a program is run. */
 export interface Way {
@@ -29,6 +30,8 @@ export interface Way {
   readonly context: Pick<RuntimeContextOptions, 'device' | 'limits' | 'memoryLimit'>;
   /** Whether the module is saved before its first call, and what was loaded of that file is run. */
   readonly isSaved?: boolean;
+  /** What saves it instead, and says as well what it comes to. */
+  readonly pytorch?: PyTorch | null;
 }
 
 /** As it was written: no pass, no device, kernels in TypeScript. */
@@ -184,11 +187,13 @@ function rootOf(error: unknown): unknown {
   return inner;
 }
 
-/** All calls of a program, one after the other on one module; what comes after an error is left out, since the module is what it was made by then. */
-export async function run(program: Program, way: Way, nudge = 0): Promise<Outcome[]> {
+/** All calls of a program, one after the other on one module; what comes after an error is left out, since the module is what it was made by then.
+ * @param file what the module is loaded from, where it is not made of its source
+ */
+export async function run(program: Program, way: Way, nudge = 0, file?: Uint8Array): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   try {
-    const subject = await Subject.make(program, way, nudge);
+    const subject = file ? await Subject.load(file, way) : await Subject.make(program, way, nudge);
     for (const call of program.calls) {
       const outcome = await subject.call(program, call, nudge);
       outcomes.push(outcome);

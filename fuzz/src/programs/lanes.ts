@@ -5,6 +5,7 @@ import { requestWebGpuDevice } from '@cresset/webgpu';
 import { requestWithSchedules } from '../../../test-setup/gpu-schedules.ts';
 import { threadedDevice } from '../../../test-setup/threaded-device.ts';
 import type { Way } from './execution.ts';
+import { PyTorch, type PyTorchPlace } from './pytorch.ts';
 
 export const DEVICES = ['host', 'threads', 'webgpu'] as const;
 export type DeviceName = (typeof DEVICES)[number];
@@ -18,13 +19,15 @@ export interface Lane {
   readonly smallWork: number | null;
   /** Whether programs are saved and loaded before they run. */
   readonly saved: boolean;
+  /** What saves them in our place, and is compared with as well. */
+  readonly pytorch: PyTorchPlace | null;
   /** Whether their results are differentiated. */
   readonly gradients: boolean;
 }
 
 /** Everything switched on, as a program has it that a page loads. */
 export async function openLane(lane: Lane): Promise<Way> {
-  const { executor, smallWork, saved } = lane;
+  const { executor, smallWork, saved, pytorch } = lane;
   const options = {
     enabled: true,
     executor: executor === 'bailouts' ? 'profiling' : (executor ?? undefined),
@@ -34,6 +37,7 @@ export async function openLane(lane: Lane): Promise<Way> {
     options,
     context: { device: await openDevice(lane), ...(smallWork === null ? {} : { limits: { smallWork } }) },
     isSaved: saved,
+    pytorch: pytorch && new PyTorch(pytorch),
   };
 }
 

@@ -16,8 +16,10 @@ const { values } = parseArgs({
     executor: { type: 'string' },
     'hardware-schedules': { type: 'boolean', default: false },
     'small-work': { type: 'string' },
-    /** Saves and loads each program before it runs. */
+    /** Saves and loads each program before it runs: with PyTorch where PYTHON names an interpreter that has it. */
     saved: { type: 'boolean', default: false },
+    /** What PyTorch is asked by. */
+    'pytorch-script': { type: 'string', default: '' },
     /** Differentiates what each call gives. */
     gradients: { type: 'boolean', default: false },
     /** Prints the programs of the seeds, and runs nothing. */
@@ -40,7 +42,11 @@ function laneOf(): Lane {
     throw new Error(`--executor is one of ${executors.join(', ')}`);
   const smallWork = values['small-work'] === undefined ? null : Number(values['small-work']);
   const { saved, gradients, 'hardware-schedules': hardwareSchedules } = values;
-  return { device, executor, hardwareSchedules, smallWork, saved, gradients };
+  const python = process.env.PYTHON;
+  if (saved && gradients && python)
+    throw new Error('PyTorch is not asked for gradients: --saved without PYTHON, or without --gradients');
+  const pytorch = saved && python ? { python, script: values['pytorch-script'] } : null;
+  return { device, executor, hardwareSchedules, smallWork, saved, pytorch, gradients };
 }
 
 const counts = { same: 0, 'ill-conditioned': 0, wrong: 0 };
@@ -102,7 +108,7 @@ await Promise.all(
 if (values.show) process.exit(0);
 const seconds = (performance.now() - started) / 1000;
 console.log(
-  `${count} programs from seed ${first} on ${[lane.device, lane.executor ?? [], lane.saved ? 'saved' : [], lane.gradients ? 'with gradients' : []].flat().join(', ')}: ${counts.same} same, ` +
+  `${count} programs from seed ${first} on ${[lane.device, lane.executor ?? [], lane.pytorch ? 'saved by PyTorch' : lane.saved ? 'saved' : [], lane.gradients ? 'with gradients' : []].flat().join(', ')}: ${counts.same} same, ` +
     `${counts['ill-conditioned']} hang on rounding, ${counts.wrong} wrong (${seconds.toFixed(0)} s)`,
 );
 process.exit(counts.wrong > 0 ? 1 : 0);

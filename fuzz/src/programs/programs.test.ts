@@ -1,12 +1,14 @@
+import { fileURLToPath } from 'node:url';
 import { initializeRuntime, registerAllParts } from '@cresset/runtime';
 import type { Kernel } from '@cresset/tensorexpr';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { difference } from './comparison.ts';
+import { difference, firstDifference } from './comparison.ts';
 import { plain, run, Subject, type Outcome, type Way } from './execution.ts';
 import { growProgram } from './growth.ts';
 import { randomTensor } from './inputs.ts';
 import type { Program } from './program.ts';
+import { PyTorch } from './pytorch.ts';
 import { reduce } from './reduction.ts';
 import { judge } from './trial.ts';
 
@@ -96,6 +98,34 @@ describe('random programs', () => {
     const [first] = await run(grown, plain);
     expect('values' in first && first.values.has('gradient 0')).toBe(true);
   });
+
+  it.skipIf(!process.env.PYTHON)(
+    'come to what PyTorch says, of the file that it saves',
+    async () => {
+      const script = fileURLToPath(new URL('pytorch.py', import.meta.url));
+      const pytorch = new PyTorch({ python: process.env.PYTHON!, script });
+      try {
+        const saved = { ...way(new WasmDevice()), isSaved: true, pytorch };
+        expect(await judge(program, saved)).toEqual({ kind: 'same' });
+        const answer = (await pytorch.take(program)) as { readonly outcomes: readonly Outcome[] };
+        expect(firstDifference(await run(program, plain), answer.outcomes)).toBe(null);
+        const other = await run({ ...program, statements: [...program.statements, ['y.add_(1)']] }, plain);
+        expect(firstDifference(other, answer.outcomes)).toMatchObject({ call: 0, what: expect.stringMatching(/^y: /) });
+        expect(await judge(program, { ...saved, ...way(new ForgetfulDevice()) })).toMatchObject({ kind: 'wrong' });
+        expect(await pytorch.take({ ...program, results: ['nothing'] })).toMatchObject({
+          refused: expect.stringContaining('undefined value nothing'),
+        });
+        // Of a program that ends PyTorch's process nothing is known there, and the next one is taken all the same.
+        const fatal = { ...program, statements: [['v1 = x', 'v2 = y', 'v1[0] = n % (n - n)']] };
+        expect(await pytorch.take(fatal)).toBe(null);
+        expect(await judge(fatal, saved)).toEqual({ kind: 'same' });
+        expect(await judge(program, saved)).toEqual({ kind: 'same' });
+      } finally {
+        pytorch.close();
+      }
+    },
+    120_000,
+  );
 
   it('show a device that is wrong, down to the statement and the call', async () => {
     const forgetful = way(new ForgetfulDevice());

@@ -1,6 +1,6 @@
 import type { ScalarType } from '@cresset/tensor';
 import { firstDifference } from './comparison.ts';
-import { plain, run, type Way } from './execution.ts';
+import { plain, run, type Outcome, type Way } from './execution.ts';
 import { growProgram, GrowthFailure } from './growth.ts';
 import type { Program } from './program.ts';
 
@@ -14,17 +14,33 @@ export type Verdict =
 /** Inputs for the question whether a program hangs on rounding are moved by this part of them: a good deal less than what counts as a difference. */
 const NUDGES: Partial<Record<ScalarType, number>> = { float16: 1e-3, float32: 3e-6, complex64: 3e-6, float64: 3e-11 };
 
-/** Runs a program as it was written and in another way, and compares call by call. */
+/**
+ * Runs a program as it was written and in another way, and compares call by call. One that PyTorch saves is what its file says, in both: PyTorch leaves out writes
+ * as it compiles that go to what it does not know to be a view.
+ */
 export async function judge(program: Program, way: Way): Promise<Verdict> {
-  const wanted = await run(program, plain);
-  const found = firstDifference(await run(program, way), wanted);
+  const answer = way.pytorch ? await way.pytorch.take(program) : null;
+  if (answer && 'refused' in answer) {
+    const [first] = await run(program, plain);
+    if ('error' in first) return { kind: 'same' };
+    return { kind: 'wrong', program, call: 0, what: `PyTorch refuses it: ${answer.refused}` };
+  }
+  const file = answer?.file;
+  const wanted = await run(program, plain, 0, file);
+  const got = await run(program, way, 0, file);
+  const found = firstDifference(got, wanted) ?? (answer && unlikePyTorch(got, answer.outcomes));
   if (!found) return { kind: 'same' };
   const nudge = NUDGES[program.dtype];
   if (nudge !== undefined) {
-    const nudged = firstDifference(await run(program, plain, nudge), wanted);
+    const nudged = firstDifference(await run(program, plain, nudge, file), wanted);
     if (nudged && nudged.call <= found.call && !found.what.includes('internal')) return { kind: 'ill-conditioned' };
   }
   return { kind: 'wrong', program, ...found };
+}
+
+function unlikePyTorch(got: readonly Outcome[], outcomes: readonly Outcome[]): { call: number; what: string } | null {
+  const found = firstDifference(got, outcomes);
+  return found && { ...found, what: `PyTorch has something else: ${found.what}` };
 }
 
 export async function judgeSeed(seed: number, way: Way, isDifferentiated = false): Promise<Verdict> {
