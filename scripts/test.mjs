@@ -150,6 +150,9 @@ const skipped = (name, reason) => ({
   },
 });
 
+/** On which devices random programs are run, and how many of them. */
+const programLanes = ({ vulkan }) => [['host', '500'], ['threads', '150'], ...(vulkan ? [['webgpu', '150']] : [])];
+
 function steps(machine) {
   return [
     check('format', 'oxfmt', ['--check']),
@@ -165,6 +168,15 @@ function steps(machine) {
         ]
       : [skipped('GPU tests in Node', 'no Vulkan driver')]),
     check('hostile input', process.execPath, ['fuzz/run.mjs', '--count', '20000']),
+    ...programLanes(machine).map(([device, count]) =>
+      check(`random programs, ${device}`, process.execPath, [
+        'fuzz/programs.mjs',
+        '--device',
+        device,
+        '--count',
+        count,
+      ]),
+    ),
     check('conformance totals', process.execPath, ['scripts/check-conformance.mjs']),
     check('executors', process.execPath, [
       'scripts/check-executors.mjs',
