@@ -386,6 +386,7 @@ export function callRefusal(call: OperatorCall, { doubles }: Precision): string 
   const source = row.derived?.from ?? row;
   if (!source.lower && !source.device && !source.pointwise?.body && !source.reduction) return 'no kernel';
   const { unboxed } = call;
+  if (growsInto(row, unboxed)) return 'memory that grows';
   const tensors = tensorsOf(unboxed);
   if (!doubles && tensors.some(holdsDoubles)) return doublePrecision;
   const dtypes = tensors.map((tensor) => tensor.dtype);
@@ -396,7 +397,6 @@ export function callRefusal(call: OperatorCall, { doubles }: Precision): string 
   if (!doubles && made?.some((meta) => isDouble(meta.dtype))) return doublePrecision;
   if (made?.some((meta) => isComplex(meta.dtype))) return refuseComplex(source, unboxed);
   if (made?.some((meta) => isStorageType(meta.dtype))) return 'a dtype of the host only';
-  if (growsInto(row, unboxed)) return 'memory that grows';
   return (source.lowerable?.(unboxed as never) ?? true) ? null : 'these arguments';
 }
 

@@ -24,6 +24,13 @@ def resized(x: Tensor) -> Tuple[Tensor, Tensor]:
     v[2:] = 3.0
     return y, v
 
+def complex_numbers(x: Tensor) -> Tuple[Tensor, Tensor]:
+    z = torch.complex(x, x)
+    y = z * 2
+    v = y[1:]
+    torch.add(torch.cat([z, z]), 1.0, out=v)
+    return y.real.contiguous(), v.imag.contiguous()
+
 def masked(x: Tensor) -> Tuple[Tensor, Tensor]:
     y = x * 2
     v = y[3:]
@@ -51,6 +58,10 @@ describe.each([6, 1000, 1001, 5000])('a view of %i elements that has too little 
       const [base, view] = await call('resized');
       expect(base).toEqual([...twice.slice(0, 3), ...Array.from({ length: length - 3 }, () => 3)]);
       expect([view.length, ...view.slice(0, 3), view.at(-1)]).toEqual([3 * length, twice[1], twice[2], 3, 3]);
+      expect(await call('complex_numbers')).toEqual([
+        [twice[0], ...sums.slice(0, length - 1)],
+        [...given, ...given],
+      ]);
       const picked = [...given, ...given].filter((each) => each === given[0]);
       expect(await call('masked')).toEqual([
         [...twice.slice(0, 3), ...picked, ...twice.slice(3 + picked.length)].slice(0, length),
