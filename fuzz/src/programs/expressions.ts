@@ -2,8 +2,11 @@ import { isComplex, isFloatingPoint } from '@cresset/tensor';
 import type { Random } from '../random.ts';
 import type { Scope, TensorInfo } from './scope.ts';
 
-/** Numbers that lie between the multiples of an eighth that programs are given. */
-const THRESHOLDS = ['0.3', '-0.55', '0.7', '1.05', '-1.3', '2.2'];
+/** Numbers that are added, multiplied and stored. */
+const NUMBERS = ['0.3', '-0.55', '0.7', '1.05', '-1.3', '2.2'];
+
+/** What masks compare with: no sum of few of those numbers and of the multiples of an eighth that programs are given comes near. */
+const THRESHOLDS = ['0.3017', '-0.5531', '0.7073', '1.0479', '-1.3019', '2.2037'];
 
 type Rule = () => string;
 
@@ -31,7 +34,7 @@ export class Expressions {
 
   /** A number that the tensor's dtype can hold. */
   number(name: string): string {
-    return this.isFloat(name) ? this.random.pick(THRESHOLDS) : `${1 + this.random.below(3)}`;
+    return this.isFloat(name) ? this.random.pick(NUMBERS) : `${1 + this.random.below(3)}`;
   }
 
   threshold(): string {
