@@ -112,6 +112,13 @@ describe('random programs', () => {
         const other = await run({ ...program, statements: [...program.statements, ['y.add_(1)']] }, plain);
         expect(firstDifference(other, answer.outcomes)).toMatchObject({ call: 0, what: expect.stringMatching(/^y: /) });
         expect(await judge(program, { ...saved, ...way(new ForgetfulDevice()) })).toMatchObject({ kind: 'wrong' });
+        // What the module keeps is moved as well, where it is asked whether a program hangs on rounding.
+        const steep = {
+          ...program,
+          statements: [['y.neg_()'], ['self.s.mul_(1e9)'], ['self.s.sin_()']],
+          results: ['n'],
+        };
+        expect(await judge(steep, { ...saved, ...way(new ForgetfulDevice()) })).toEqual({ kind: 'ill-conditioned' });
         expect(await pytorch.take({ ...program, results: ['nothing'] })).toMatchObject({
           refused: expect.stringContaining('undefined value nothing'),
         });

@@ -42,9 +42,9 @@ export class PyTorch {
   /**
    * Scripts, saves and calls a program; null where that ends the process itself, as the remainder of a division by zero does. Rejects where there is no PyTorch.
    */
-  async take(program: Program): Promise<PyTorchAnswer | null> {
+  async take(program: Program, nudge = 0): Promise<PyTorchAnswer | null> {
     const { input, lines, ended } = (this.#process ??= start(this.place));
-    input.write(`${JSON.stringify(questionOf(program))}\n`);
+    input.write(`${JSON.stringify(questionOf(program, nudge))}\n`);
     const line = await lines.next();
     if (line.done) {
       this.#process = null;
@@ -73,12 +73,12 @@ function start({ python, script }: PyTorchPlace): Process {
   return { input: child.stdin, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](), ended };
 }
 
-function questionOf(program: Program): unknown {
+function questionOf(program: Program, nudge: number): unknown {
   return {
     source: sourceOf(program),
-    state: encoded(stateOf(program)),
+    state: encoded(stateOf(program, nudge)),
     calls: program.calls.map((call) => {
-      const { x, y, n, l } = argumentsOf(program, call);
+      const { x, y, n, l } = argumentsOf(program, call, nudge);
       return { x: encoded(x), y: y === x ? null : encoded(y), n, l: l.map(encoded) };
     }),
   };

@@ -32,7 +32,9 @@ export async function judge(program: Program, way: Way): Promise<Verdict> {
   if (!found) return { kind: 'same' };
   const nudge = NUDGES[program.dtype];
   if (nudge !== undefined) {
-    const nudged = firstDifference(await run(program, plain, nudge, file), wanted);
+    const moved = file && (await way.pytorch!.take(program, nudge));
+    const nudgedFile = moved && 'file' in moved ? moved.file : undefined;
+    const nudged = firstDifference(await run(program, plain, nudge, nudgedFile), wanted);
     if (nudged && nudged.call <= found.call && !found.what.includes('internal')) return { kind: 'ill-conditioned' };
   }
   return { kind: 'wrong', program, ...found };
