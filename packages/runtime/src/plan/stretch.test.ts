@@ -176,11 +176,22 @@ test('what the host looked at has to be as it was', () => {
   const { storage } = row(1, 2);
   const recorded = new Recorded({
     liveIns: liveInsOf([row(1, 2)]),
-    contents: [{ storage, writes: storage.writes }],
+    contents: [{ storage, writes: storage.writes, liveIn: -1 }],
   });
   expect(recorded.matches(row(3, 4))).toBe(true);
   storage.hostBytesForWriting();
   expect(recorded.matches(row(3, 4))).toBe(false);
+});
+
+test('what the host looked at in a live-in has to be in the tensor that comes', () => {
+  const known = row(1, 2);
+  const { storage } = known;
+  const recorded = new Recorded({
+    liveIns: liveInsOf([known]),
+    contents: [{ storage, writes: storage.writes, liveIn: 0 }],
+  });
+  expect(recorded.matches(known)).toBe(true);
+  expect(recorded.matches(row(1, 2))).toBe(false);
 });
 
 test('lists grow at their ends, and by nothing where a replay fails', () => {

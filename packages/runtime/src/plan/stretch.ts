@@ -133,7 +133,10 @@ export class Stretch {
     }
     if (areOthers && !this.#areDistinct(found)) return false;
     if (this.#growing.length > 0 && !this.#growApart()) return false;
-    for (const { storage, writes } of this.contents) if (storage.writes !== writes) return false;
+    for (const { storage, writes, liveIn } of this.contents) {
+      if (storage.writes !== writes) return false;
+      if (liveIn >= 0 && (values[liveIn] as Tensor).storage !== storage) return false;
+    }
     return this.storages.canReachDevice(device);
   }
 

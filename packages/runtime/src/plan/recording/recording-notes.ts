@@ -34,6 +34,8 @@ export interface StorageNote {
 export interface ContentNote {
   readonly storage: Storage;
   readonly writes: number;
+  /** The live-in that has to be a tensor of this storage; -1 where it is a constant's. */
+  readonly liveIn: number;
 }
 
 /** An operator on views, sizes or numbers of which only live-ins decide: it is done anew each time, with what varies. */

@@ -25,6 +25,7 @@ import { goesToAnchor, handsOn, isAppend, moves, usesOf } from './recordable.ts'
 import type { AppendNote, ContentNote, Draw, LaunchNote, Step, StorageNote } from './recording-notes.ts';
 import { GrowingList, isImmutable, isPlainTensor, SameLayout, type LiveInRules, type Origin } from './live-in.ts';
 import { LiveInTable, maxItems } from './live-in-table.ts';
+import { isSetBy } from '../set-attributes.ts';
 
 /** A stretch ends when it has so many launches: the next one begins there. */
 export const maxLaunches = 1024;
@@ -115,10 +116,12 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   reads(storage: Storage): void {
     const liveIn = this.givenIn(storage);
     if (liveIn === undefined && storage.serial > this.firstSerial) return;
-    if (liveIn !== undefined && !this.attributeAt(liveIn))
+    const attribute = liveIn === undefined ? null : this.attributeAt(liveIn);
+    // An attribute that the code sets is another tensor the next time.
+    if (liveIn !== undefined && (!attribute || isSetBy(this.frame.code, attribute)))
       return this.refuse('elements of a value that the host looks at');
     if (!this.contents.some((known) => known.storage === storage)) {
-      this.contents.push({ storage, writes: storage.writes });
+      this.contents.push({ storage, writes: storage.writes, liveIn: liveIn ?? -1 });
     }
   }
 
