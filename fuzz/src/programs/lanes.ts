@@ -1,9 +1,7 @@
 import type { ExecutorKind } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
-import { requestWebGpuDevice } from '@cresset/webgpu';
-import { requestWithSchedules } from '../../../test-setup/gpu-schedules.ts';
-import { threadedDevice } from '../../../test-setup/threaded-device.ts';
+import { openHostDevice } from '../../../conformance/src/runner/host-device.ts';
+import { openNodeDevice } from '../../../conformance/src/runner/node-device.ts';
 import type { Way } from './execution.ts';
 import { PyTorch, type PyTorchPlace } from './pytorch.ts';
 
@@ -42,16 +40,7 @@ export async function openLane(lane: Lane): Promise<Way> {
 }
 
 async function openDevice({ device, hardwareSchedules }: Lane): Promise<ComputeDevice> {
-  if (device !== 'webgpu') {
-    const host = device === 'threads' ? await threadedDevice() : new WasmDevice();
-    await host.fetchIntegerProducts();
-    await host.fetchTransforms();
-    return host;
-  }
-  if (!globalThis.navigator?.gpu) {
-    const { create, globals } = await import('webgpu');
-    Object.assign(globalThis, globals);
-    Object.defineProperty(globalThis, 'navigator', { value: { gpu: create([]) }, configurable: true });
-  }
-  return hardwareSchedules ? requestWithSchedules('hardware') : requestWebGpuDevice();
+  if (device === 'webgpu')
+    return openNodeDevice({ defaultLimits: false, schedules: hardwareSchedules ? 'hardware' : null });
+  return (await openHostDevice({ device: device === 'threads' ? 'webassembly-threads' : 'cpu' }))!;
 }

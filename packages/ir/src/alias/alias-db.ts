@@ -164,7 +164,7 @@ export class AliasDb {
     return element !== undefined && this.#written.intersects(this.#facts.dag.locationsOf(element));
   }
 
-  /** Whether any node may write to a value or to what it holds, as far as a look at types tells; false is certain. */
+  /** As {@link hasWriters}, as far as a look at types tells: false is certain. */
   mayHaveWriters(of: Value | Node): boolean {
     return this.#types?.mayHaveWriters(of) ?? this.hasWriters(of);
   }

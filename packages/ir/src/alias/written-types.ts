@@ -31,15 +31,15 @@ export class WrittenTypes {
     if (!this.mayHaveWriters(of)) return false;
     if ('inputs' in of ? of.inputs.some((input) => this.#named.has(input)) : this.#named.has(of)) return true;
     const values = 'inputs' in of ? [...of.inputs, ...of.outputs] : [of];
-    return values.every((value) => !this.#mayBeWritten(value) || this.#isNobodyElses(value)) ? false : undefined;
+    return values.every((value) => !this.#isWritten(value.type) || this.#isNobodyElses(value)) ? false : undefined;
   }
 
   /** Whether anything is written to of the type of the value, or of an input or output of the node. */
   mayHaveWriters(of: Value | Node): boolean {
     if (this.#written?.size === 0) return false;
     return 'inputs' in of
-      ? of.inputs.some((input) => this.#mayBeWritten(input)) || of.outputs.some((output) => this.#mayBeWritten(output))
-      : this.#mayBeWritten(of);
+      ? of.inputs.some(({ type }) => this.#isWritten(type)) || of.outputs.some(({ type }) => this.#isWritten(type))
+      : this.#isWritten(of.type);
   }
 
   /** As {@link mayHaveWriters}, also of the type of what is within containers. */
@@ -49,7 +49,7 @@ export class WrittenTypes {
   }
 
   #mayBeWrittenWithin(type: Type): boolean {
-    if (this.#isTypeWritten(type)) return true;
+    if (this.#isWritten(type)) return true;
     // What an object holds, and of which type, is told by its class alone.
     if (type.kind === 'ClassType' || type.kind === 'InterfaceType') return this.#mutableTypes.isMutable(type);
     return type.containedTypes().some((contained) => this.#mayBeWrittenWithin(contained));
@@ -60,11 +60,7 @@ export class WrittenTypes {
     return isNew(value) && isOnlyRead(value, this.graph.returnNode);
   }
 
-  #mayBeWritten({ type }: Value): boolean {
-    return this.#isTypeWritten(type);
-  }
-
-  #isTypeWritten(type: Type): boolean {
+  #isWritten(type: Type): boolean {
     const types = this.#mutableTypes.aliasTypeSet(type);
     if (types === undefined || this.#written === null) return types !== undefined;
     for (const other of this.#written) if (types.some((one) => mayAlias(one, other))) return true;
