@@ -1,4 +1,4 @@
-import { halfToNumber, type ScalarType } from '@cresset/tensor';
+import { halfToNumber, type HostArray, type ScalarType } from '@cresset/tensor';
 import type { Outcome, TensorCopy } from './execution.ts';
 
 /** How far elements may be apart, as a part of the largest of their tensor (at least 1): what sums in another order come to. */
@@ -33,6 +33,7 @@ function valueDifference(got: TensorCopy | string | undefined, want: TensorCopy 
   if (typeof want === 'string' || typeof got !== 'object')
     return got === want ? null : `${shown(got)} for ${shown(want)}`;
   if (got.dtype !== want.dtype || got.sizes.join() !== want.sizes.join()) return `${shown(got)} for ${shown(want)}`;
+  if (isIdentical(got.elements, want.elements)) return null;
   const [found, wanted] = [numbersOf(got), numbersOf(want)];
   let largest = 1;
   for (let at = 0; at < wanted.length; at++)
@@ -46,6 +47,11 @@ function valueDifference(got: TensorCopy | string | undefined, want: TensorCopy 
     if (count++ === 0) first = `element ${at} is ${a} for ${b}`;
   }
   return count === 0 ? null : `${count} of ${wanted.length} elements, ${first}`;
+}
+
+function isIdentical(found: HostArray, wanted: HostArray): boolean {
+  for (let at = 0; at < wanted.length; at++) if (!Object.is(found[at], wanted[at])) return false;
+  return true;
 }
 
 const shown = (value: TensorCopy | string | undefined): string =>

@@ -122,7 +122,6 @@ async function learn(program: Program, scope: Scope): Promise<boolean> {
 function staysSmall({ dtype, elements, sizes }: TensorCopy): boolean {
   if (sizes.reduce((count, size) => count * size, 1) > MOST_ELEMENTS) return false;
   if (dtype === 'float16') return (elements as Uint16Array).every((bits) => (bits & 0x7fff) < 0x5fd0);
-  for (const element of elements as Iterable<number | bigint>)
-    if (!(Math.abs(Number(element)) <= LARGEST)) return false;
+  for (let at = 0; at < elements.length; at++) if (!(elements[at] <= LARGEST && elements[at] >= -LARGEST)) return false;
   return true;
 }

@@ -16,7 +16,9 @@ import type { Call, Program } from './program.ts';
  */
 function elementsOf(count: number, seed: number): Float64Array {
   const random = new Random(seed);
-  return Float64Array.from({ length: count }, () => (random.below(49) - 24) / 8);
+  const elements = new Float64Array(count);
+  for (let at = 0; at < count; at++) elements[at] = (random.below(49) - 24) / 8;
+  return elements;
 }
 
 const arrays: Partial<Record<ScalarType, (elements: Float64Array) => HostArray>> = {
@@ -39,12 +41,27 @@ export const DTYPES: readonly ScalarType[] = [
 /** Those whose tensors are given gradients. */
 export const FLOATS: readonly ScalarType[] = DTYPES.filter(isFloatingPoint);
 
+/** What was made last, by what it was made of: a program is run some twenty times, with the same few arguments. */
+const recent = new Map<string, HostArray>();
+const MOST_RECENT = 32;
+
 /** @param nudge how far each element of a floating dtype is moved, as a part of it */
 export function randomTensor(sizes: readonly number[], dtype: ScalarType, seed: number, nudge = 0): Tensor {
-  const elements = elementsOf(numelOf(sizes) * (isComplex(dtype) ? 2 : 1), seed);
+  const count = numelOf(sizes) * (isComplex(dtype) ? 2 : 1);
+  const key = `${dtype} ${count} ${seed} ${nudge}`;
+  let made = recent.get(key);
+  if (!made) {
+    if (recent.size === MOST_RECENT) recent.delete(recent.keys().next().value!);
+    recent.set(key, (made = arrays[dtype]!(nudgedElements(count, dtype, seed, nudge))));
+  }
+  return Tensor.fromArray(made.slice() as HostArray, sizes, dtype);
+}
+
+function nudgedElements(count: number, dtype: ScalarType, seed: number, nudge: number): Float64Array {
+  const elements = elementsOf(count, seed);
   if (nudge !== 0 && (isFloatingPoint(dtype) || isComplex(dtype)))
     elements.forEach((each, at) => (elements[at] = each * (1 + (at % 2 === 0 ? nudge : -nudge))));
-  return Tensor.fromArray(arrays[dtype]!(elements), sizes, dtype);
+  return elements;
 }
 
 export interface Arguments {
