@@ -1,5 +1,5 @@
 import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
-import type { AxisExpr, Expr } from '../expressions/expr.ts';
+import type { AxisExpr, Expr, ReduceExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { isReduced, walk } from '../expressions/walk.ts';
 import type { DeviceCapabilities } from '../device.ts';
@@ -104,11 +104,12 @@ class Steps {
     let before = 0;
     let inside = 0;
     const seen = new Set<Expr>();
+    const loops: ReduceExpr[][] = [];
     const visit = (expr: Expr): void => {
       if (seen.has(expr)) return;
       seen.add(expr);
       const free = this.#freeAxes.of(expr);
-      const cost = this.#of(expr);
+      const cost = expr.kind === 'reduce' ? this.#ofReduction(expr, loops) : this.#of(expr);
       if (axes.some((axis) => free.has(axis))) inside += cost;
       else before += cost;
       // What is below a reduction was counted with it, and the offset of a load is about to be a sum of a few products.
@@ -128,10 +129,30 @@ class Steps {
         return expr.type === 'i32' ? 0 : expr.fn === 'pow' ? 16 : 1;
       case 'select':
         return 1;
-      case 'reduce':
-        return this.over([expr.body], expr.axes) + pointsOf(expr.axes);
       default:
         return 0;
     }
+  }
+
+  /** Reductions over the same axes are made in one loop: what they have in common is worked out once. @param loops those so far, by their axes */
+  #ofReduction(reduction: ReduceExpr, loops: ReduceExpr[][]): number {
+    const { axes } = reduction;
+    const isOver = (other: ReduceExpr): boolean =>
+      other.axes.length === axes.length && other.axes.every((own, at) => own === axes[at]);
+    let loop = loops.find(([other]) => isOver(other));
+    if (!loop) loops.push((loop = []));
+    const before = this.over(
+      loop.map(({ body }) => body),
+      axes,
+    );
+    loop.push(reduction);
+    return (
+      this.over(
+        loop.map(({ body }) => body),
+        axes,
+      ) -
+      before +
+      pointsOf(axes)
+    );
   }
 }

@@ -1,6 +1,6 @@
 import { inRuns, type Pieces } from '../../kernels/loops/pieces.ts';
 import { numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
-import { axis, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { axis, reduce, TensorView, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext } from '../../table/row.ts';
 import { add, div, floatParam, mul, roundedTo, sub } from '../../kernels/expressions.ts';
@@ -168,13 +168,23 @@ export function lowerNormalize(label: string, normalization: Normalization, cont
   const epsilon = floatParam(eps);
   const moment = (value: Expr): Expr => (bfloatMoments ? roundedTo('bfloat16', value) : value);
   const statistic = (value: Expr): Expr => roundedTo(statisticsDtype, value);
-  const sum = (value = (element: Expr): Expr => element): Expr => {
-    const reduced = inner.map((own) => axis(`r${own.name}`, own.extent));
-    return reduce('sum', reduced, value(x.at([...axes, ...reduced])));
-  };
-  const middle = given || !center ? null : div(sum(), size);
-  const distance = (element: Expr): Expr => (middle ? sub(element, middle) : element);
-  const squares = moment(sum((element) => mul(distance(element), distance(element))));
+  const reducedAxes = (): AxisExpr[] => inner.map((own) => axis(`r${own.name}`, own.extent));
+  const sum = (value: (element: Expr) => Expr, reduced = reducedAxes()): Expr =>
+    reduce('sum', reduced, value(x.at([...axes, ...reduced])));
+  const first =
+    given || !center
+      ? null
+      : div(
+          sum((element) => element),
+          size,
+        );
+  const distance = (element: Expr): Expr => (first ? sub(element, first) : element);
+  const again = reducedAxes();
+  // Rounding has moved the mean off by so much: of equal elements, by more than eps hides.
+  const off = first && div(sum(distance, again), size);
+  const middle = off && add(first, off);
+  const distances = sum((element) => mul(distance(element), distance(element)), again);
+  const squares = moment(off ? sub(distances, mul(size, mul(off, off))) : distances);
   const over = (divisor: Expr): Expr => moment(div(squares, moment(divisor)));
   const groupMean = given ? new TensorView(given.mean).at(axes) : middle && moment(middle);
   const variance = given ? new TensorView(given.variance).at(axes) : over(size);
