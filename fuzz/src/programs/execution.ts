@@ -34,8 +34,11 @@ export interface Way {
   readonly pytorch?: PyTorch | null;
 }
 
-/** As it was written: no pass, no device, kernels in TypeScript. */
-export const plain: Way = { options: { enabled: false, executor: undefined }, context: { device: null } };
+/** As it was written: no pass, no device, kernels in TypeScript; a state that grows a hundredfold with each call is not followed for ever. */
+export const plain: Way = {
+  options: { enabled: false, executor: undefined },
+  context: { device: null, memoryLimit: 256 << 20 },
+};
 
 /** The elements of a tensor when somebody looked. */
 export interface TensorCopy {
@@ -47,7 +50,7 @@ export interface TensorCopy {
 /** What a call came to: its results, its arguments and what the module keeps, by name; or an error. */
 export type Outcome =
   | { readonly values: ReadonlyMap<string, TensorCopy | string> }
-  | { readonly error: string; readonly isInternal: boolean };
+  | { readonly error: string; readonly isInternal: boolean; readonly isTooLarge?: boolean };
 
 const names = { filename: '<program>' } as const;
 const silent = { print: () => undefined, warn: () => undefined } as const;
@@ -178,6 +181,7 @@ export function failureOf(error: unknown): Outcome {
   return {
     error: isInternal ? `${last}\n${innermost === error ? stack : (innermost as Error).stack}` : last,
     isInternal,
+    isTooLarge: innermost instanceof CressetError && innermost.code === 'MEMORY_LIMIT',
   };
 }
 
