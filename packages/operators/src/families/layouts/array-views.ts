@@ -6,7 +6,7 @@ import { check } from '../../kernels/errors.ts';
 import { finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import * as views from '../views/view-functions.ts';
-import { itself, type Self } from '../views/views.ts';
+import type { Self } from '../views/views.ts';
 
 /** Views under the names that NumPy has for them, and splitting into parts (ATen/native/TensorShape.cpp). */
 
@@ -103,7 +103,7 @@ interface AtLeast {
 /** Up to `rank` dimensions, as numpy adds them. */
 function atLeast(rank: number) {
   return ({ self }: AtLeast): Tensor => {
-    if (self.dim >= rank) return itself({ self });
+    if (self.dim >= rank) return self;
     if (self.dim === 0) return self.asStrided(new Array<number>(rank).fill(1), new Array<number>(rank).fill(1));
     if (rank === 2) return views.unsqueeze(self, 0);
     return self.dim === 1 ? views.unsqueeze(views.unsqueeze(self, 0), 2) : views.unsqueeze(self, 2);

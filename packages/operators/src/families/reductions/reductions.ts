@@ -327,10 +327,10 @@ const withLeadingOnes = (output: Tensor, rank: number): Tensor =>
   );
 
 const sumToSize = kernel<ToSize>(sumRow.schema, {
+  view: ({ self, size }) => (size.length > 0 && sameSizes(size, self.sizes) ? self : null),
   shape: (args) => {
     stretched(args);
-    const isSummed = args.size.length === 0 || !sameSizes(args.size, args.self.sizes);
-    return { sizes: args.size, dtype: isSummed ? summed(args.self.dtype, { dtype: null }) : args.self.dtype };
+    return { sizes: args.size, dtype: summed(args.self.dtype, { dtype: null }) };
   },
   host: (args, [output]) => {
     const prepared = stretched(args);

@@ -43,6 +43,26 @@ function reshaping<Args extends Self>(schema: string, sizesOf: (args: Args) => r
   });
 }
 
+interface Flatten extends Self {
+  readonly start_dim: number;
+  readonly end_dim: number;
+}
+
+const flattening = reshaping<Flatten>(
+  'aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)',
+  ({ self, start_dim: start, end_dim: end }) => views.flattenedSizes(self, start, end),
+);
+
+/** A tensor of which only one dimension is flattened is the result itself, not another one over its storage. */
+const flatten: OperatorRow = {
+  ...flattening,
+  view: (args: Flatten) => {
+    const sizes = views.flattenedSizes(args.self, args.start_dim, args.end_dim);
+    return sizes.length === args.self.dim ? args.self : views.tryView(args.self, sizes);
+  },
+};
+
+/** Another tensor over the same storage. */
 export const itself = ({ self }: Self): Tensor => self.asStrided(self.sizes, self.strides);
 
 function reversedDims({ self }: Self): Tensor {
@@ -197,10 +217,7 @@ export const viewRows: readonly OperatorRow[] = [
     'aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)',
     ({ other }) => other.sizes,
   ),
-  reshaping<Self & { start_dim: number; end_dim: number }>(
-    'aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)',
-    ({ self, start_dim: start, end_dim: end }) => views.flattenedSizes(self, start, end),
-  ),
+  flatten,
   reshaping('aten::ravel(Tensor(a) self) -> Tensor(a)', () => [-1]),
   view<Self & { dim: number; sizes: readonly number[] }>(
     'aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)',
@@ -233,7 +250,7 @@ export const viewRows: readonly OperatorRow[] = [
       return views.matrixTranspose(self);
     }),
   ),
-  ...['conj', '_conj'].map((name) => conjugating(`aten::${name}(Tensor(a) self) -> Tensor(a)`, itself)),
+  ...['conj', '_conj'].map((name) => conjugating(`aten::${name}(Tensor(a) self) -> Tensor(a)`, ({ self }) => self)),
   view('aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)', expanded),
   view('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', expanded),
   view<Self & { other: Tensor }>('aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)', ({ self, other }) =>
@@ -241,7 +258,9 @@ export const viewRows: readonly OperatorRow[] = [
   ),
   view<{ tensors: readonly Tensor[] }>('aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', ({ tensors }) => {
     const sizes = broadcastAll(tensors.map((tensor) => tensor.sizes));
-    return views.listOf({ count: tensors.length, at: (index) => expand(tensors[index], sizes) });
+    const at = (index: number): Tensor =>
+      views.sameSizes(tensors[index].sizes, sizes) ? tensors[index] : expand(tensors[index], sizes);
+    return views.listOf({ count: tensors.length, at });
   }),
   view('aten::squeeze(Tensor(a) self) -> Tensor(a)', squeezedAll),
   view('aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)', squeezedOne),
@@ -322,9 +341,7 @@ export const viewRows: readonly OperatorRow[] = [
     'aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)',
     ({ self, source, destination }) => views.movedim(self, source, destination),
   ),
-  view<Self>('aten::real(Tensor(a) self) -> Tensor(a)', ({ self }) =>
-    isComplex(self.dtype) ? partOf(self, 0) : itself({ self }),
-  ),
+  view<Self>('aten::real(Tensor(a) self) -> Tensor(a)', ({ self }) => (isComplex(self.dtype) ? partOf(self, 0) : self)),
   view('aten::imag(Tensor(a) self) -> Tensor(a)', imaginary),
   view<Self>('aten::view_as_real(Tensor(a) self) -> Tensor(a)', ({ self }) => {
     check(isComplex(self.dtype), 'view_as_real is only supported for complex tensors');
