@@ -20,7 +20,7 @@ function functionalize(row: OperatorRow): OperatorRow {
   const inPlace = variantsOf(row).find(({ derived }) => derived?.form === 'in-place')!;
   const dtype = (_: unknown, args: PointwiseArguments) => {
     // Elements of a fused expression have no shape; that of their tensors was looked at before.
-    if (args.self instanceof Tensor) checkTarget(args.self, derivedShapes(inPlace, args)![0], inPlace);
+    if (args.self instanceof Tensor) checkTarget(args.self, derivedShapes(inPlace, args)![0], inPlace, args);
     const { computing, result } = computingTypes(row, args);
     return { computing, result: (args.self?.dtype ?? result) as typeof result };
   };

@@ -140,6 +140,13 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
   }
   const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
+  if (isOnExpanded(row, targets[0])) {
+    const args = functionalArguments(from, unboxed);
+    const [result = targets[0]] = checkedShapes(call) ?? [];
+    prepareTarget(targets[0], result, row, unboxed);
+    yield* completed(from.onExpanded!(args as never, targets, context));
+    return targets;
+  }
   if (from.pointwise) {
     prepareTarget(targets[0], checkedShapes(call)![0], row, unboxed);
     yield* pointwisePieces(from, unboxed, targets[0]);
@@ -241,7 +248,7 @@ export function derivedShapes(row: OperatorRow, args: Arguments): readonly Tenso
     return shapes;
   } catch (error) {
     if (from.pointwise && isKernelRefusal(error)) {
-      if (form === 'in-place') checkTarget(args.self as Tensor, unrefusedShape(from, args), row);
+      if (form === 'in-place') checkTarget(args.self as Tensor, unrefusedShape(from, args), row, args);
       checkReadable(row, args, 'after sizes');
     }
     throw error;
@@ -289,18 +296,35 @@ export type QuantizedForm = (
 /** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
 function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, args: Arguments): void {
   const { from } = row.derived!;
-  checkTarget(target, result, row);
+  const read = functionalArguments(from, args);
+  checkTarget(target, result, row, read);
   if (!areEqual(target.sizes, result.sizes)) resize(target, result.sizes);
-  const read = from.refusesOverlap ? functionalArguments(from, args) : args;
-  for (const tensor of tensorsOf(read)) assertNoOverlap(target, tensor, from.refusesOverlap === true);
+  if (!from.pointwise) checkApart(target, from, read);
 }
 
-/** Throws where a result of this dtype and, in place, these sizes is not written to `target`, or where elements of it are one. */
-export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow): void {
+/** Throws where what is written shares memory with what is read (at::assert_no_partial_overlap, at::assert_no_overlap). */
+function checkApart(target: Tensor, { mayShare }: OperatorRow, read: Arguments): void {
+  const shared = mayShare?.(read as never) ?? {};
+  for (const [name, value] of Object.entries(read)) {
+    const shares = shared[name];
+    if (shares === 'anything') continue;
+    for (const tensor of tensorsOf({ value })) assertNoOverlap(target, tensor, shares === 'nothing');
+  }
+}
+
+/**
+ * Throws where a result of this dtype and, in place, these sizes is not written to `target`, or where elements of it are one.
+ * @param read what the functional row is given
+ */
+export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow, read: Arguments): void {
   const { from, form } = row.derived!;
   checkWritable(row, result.dtype, target.dtype, 'before sizes');
-  if (!from.pointwise?.mayMeet?.(target.dtype)) assertNoInternalOverlap(target);
-  check(form === 'out' || from.resizesSelf === true || areEqual(target.sizes, result.sizes), () => {
+  const mayMeet = from.pointwise?.mayMeet?.(target.dtype) || isOnExpanded(row, target);
+  if (!mayMeet) assertNoInternalOverlap(target);
+  // What a pointwise kernel reads is compared with the memory that the target has before it gets other sizes.
+  if (from.pointwise) checkApart(target, from, read);
+  const mayResize = form === 'out' ? !(from.pointwise && tensorsOf(read).includes(target)) : from.resizesSelf === true;
+  check(mayResize || areEqual(target.sizes, result.sizes), () => {
     const [own, computed] = [target.sizes, result.sizes].map(sizesText);
     return from.pointwise
       ? `output with shape ${own} doesn't match the broadcast shape ${computed}`
@@ -308,6 +332,10 @@ export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow
   });
   checkWritable(row, result.dtype, target.dtype);
 }
+
+/** Whether a row writes in place to a tensor several of whose elements are one. */
+export const isOnExpanded = ({ derived }: OperatorRow, target: Tensor): boolean =>
+  derived?.form === 'in-place' && derived.from.onExpanded !== undefined && overlapsItself(target);
 
 /** Gives a tensor new sizes. A storage that has too little memory grows, and its other tensors go on seeing what is written to it (Tensor.resize_). */
 export function resize(tensor: Tensor, sizes: readonly number[]): void {
@@ -387,6 +415,7 @@ export function callRefusal(call: OperatorCall, { doubles }: Precision): string 
   if (!source.lower && !source.device && !source.pointwise?.body && !source.reduction) return 'no kernel';
   const { unboxed } = call;
   if (growsInto(row, unboxed)) return 'memory that grows';
+  if (row.derived && isOnExpanded(row, unboxed.self as Tensor)) return 'elements that are one in memory';
   const tensors = tensorsOf(unboxed);
   if (!doubles && tensors.some(holdsDoubles)) return doublePrecision;
   const dtypes = tensors.map((tensor) => tensor.dtype);

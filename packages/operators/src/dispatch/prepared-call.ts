@@ -13,7 +13,15 @@ import { computingTypes, pointwiseLoop } from '../kernels/loops/pointwise.ts';
 import { reductionLoop } from '../kernels/loops/reduction.ts';
 import { boxingOf } from '../table/boxing.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
-import { allocateOnHost, areEqual, canWriteOver, checkedShapes, checkTarget, type OperatorCall } from './invoke.ts';
+import {
+  allocateOnHost,
+  areEqual,
+  canWriteOver,
+  checkedShapes,
+  checkTarget,
+  isOnExpanded,
+  type OperatorCall,
+} from './invoke.ts';
 import type { PreparedCall } from './call-preparation.ts';
 import { Moves } from './prepared-moves.ts';
 import { giveMemory, takeMemory } from './spare-memory.ts';
@@ -159,8 +167,8 @@ function pointwise(
   if (isComplex(computing) || from.pointwise!.number) return null;
   const inPlace = row.derived ? (args.self as Tensor) : null;
   if (inPlace) {
-    checkTarget(inPlace, meta, row);
-    if (!areEqual(inPlace.sizes, meta.sizes)) return null;
+    checkTarget(inPlace, meta, row, args);
+    if (isOnExpanded(row, inPlace) || !areEqual(inPlace.sizes, meta.sizes)) return null;
   }
   const { sizes, dtype, strides = contiguousStrides(sizes) } = meta;
   const output = inPlace ?? { sizes, dtype, strides };

@@ -1,4 +1,5 @@
 import type { Tensor } from '@cresset/tensor';
+import type { HostContext } from '../table/row.ts';
 import { check, OperatorError } from './errors.ts';
 
 /** A dimension counted from the end made one from the front (c10::maybe_wrap_dim). A 0-dim tensor has dimension 0 and -1. */
@@ -108,6 +109,14 @@ export function assertNoInternalOverlap(tensor: Tensor): void {
   check(
     !overlapsItself(tensor),
     'unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.',
+  );
+}
+
+/** Says what PyTorch says where it writes to a tensor with expanded dimensions all the same. */
+export function warnOfExpanded(operator: string, example: string, context: Pick<HostContext, 'warn'>): void {
+  context.warn(
+    `Use of ${operator} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. ` +
+      `This also applies to advanced indexing e.g. ${example}`,
   );
 }
 

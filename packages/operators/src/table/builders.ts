@@ -10,6 +10,7 @@ import type {
   Results,
   ScalarKernel,
   ShapeRule,
+  Sharing,
 } from './row.ts';
 import type { Pieces } from '../kernels/loops/pieces.ts';
 import { overloadOf, usualOutName } from './variants.ts';
@@ -29,10 +30,15 @@ const formsOf = (
   out: typeof out === 'string' ? out : (out ?? byDefault) ? usualOutName(schema) : undefined,
 });
 
+export type PointwiseForms = PointwiseRule & Forms & Pick<OperatorRow, 'onExpanded' | 'mayShare'>;
+
 /** One value of its arguments' elements at the same place, with broadcasting and promotion. Has `_` and `.out` forms unless
  * told otherwise. */
-export function pointwise(schema: string, { inPlace, out, ...rule }: PointwiseRule & Forms): OperatorRow {
-  return { schema, pointwise: rule, ...formsOf(schema, { inPlace, out }, true) };
+export function pointwise(
+  schema: string,
+  { inPlace, out, onExpanded, mayShare, ...rule }: PointwiseForms,
+): OperatorRow {
+  return { schema, pointwise: rule, onExpanded, mayShare, ...formsOf(schema, { inPlace, out }, true) };
 }
 
 /** Elements of `self` combined over the dimensions in `dim` (an int, a list, or all where it is absent or null), which
@@ -57,7 +63,8 @@ export interface KernelRule<Args> extends Forms {
   readonly writesInPlace?: true;
   readonly moves?: true;
   readonly resizesSelf?: true;
-  readonly refusesOverlap?: true;
+  readonly mayShare?: (args: Args) => Sharing;
+  readonly onExpanded?: HostKernel<Args>;
 }
 
 /** Anything else that computes: outputs by `shape`, filled by `host` or `lower`. */

@@ -74,11 +74,15 @@ export interface OperatorRow {
   readonly writesInPlace?: true;
   /** Its in-place form gives `self` other sizes where the result has such, as only `out=` forms do else. */
   readonly resizesSelf?: true;
-  /** Its `out=` argument may share no memory with an input, not even all of it. */
-  readonly refusesOverlap?: true;
+  /** What arguments, by name, may share with the memory that is written in place or as `out=`. Others share all of theirs with it, or nothing. */
+  readonly mayShare?: (args: never) => Sharing;
+  /** Writes `self` in place where several elements of it are one in memory (`expand`): only what changes. Such tensors are refused without. */
+  readonly onExpanded?: HostKernel<never>;
   /** On a derived row: the row whose results it writes to `self` or to its `out` arguments. */
   readonly derived?: { readonly from: OperatorRow; readonly form: 'in-place' | 'out' };
 }
+
+export type Sharing = Readonly<Record<string, 'nothing' | 'anything'>>;
 
 /** A function that gives the gradients of an operator's inputs. */
 export interface RowBackward {

@@ -43,7 +43,7 @@ function inferDtypes(node: Node, inputs: readonly unknown[]): readonly ScalarTyp
   if (derived.form !== 'in-place') return null;
   if (derived.from.decomposition !== undefined) return [first.dtype];
   const [result] = inferMeta(derived.from, args) ?? [];
-  return result && isWritable(first, result, row) ? [first.dtype] : null;
+  return result && isWritable(first, result, row, args) ? [first.dtype] : null;
 }
 
 /** The results of an operator that is not in place; null as for `inferDtypes`. */
@@ -86,9 +86,9 @@ function metaOf(row: OperatorRow, args: readonly IValue[]): readonly TensorMeta[
 }
 
 /** Whether an operator in place may write such a result to `self`. */
-function isWritable(self: Tensor, result: TensorMeta, row: OperatorRow): boolean {
+function isWritable(self: Tensor, result: TensorMeta, row: OperatorRow, args: readonly IValue[]): boolean {
   try {
-    checkTarget(self, result, row);
+    checkTarget(self, result, row, new OperatorCall(row, args).unboxed);
     return true;
   } catch {
     return false;

@@ -151,6 +151,7 @@ function joining<Args>(schema: string, prepare: (args: Args) => Join, forms: For
     },
     lower: (args, [output], context) => lowerJoin(prepare(args), output, context),
     moves: true,
+    mayShare: () => ({ tensors: 'nothing' }),
     ...forms,
   });
 }

@@ -11,7 +11,7 @@ import {
   type ScalarType,
 } from '@cresset/tensor';
 import { binary, cast, constant, param, select, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
-import { kernel, type Forms } from '../../table/builders.ts';
+import { kernel, type Forms, type KernelRule } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
 import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
@@ -74,7 +74,7 @@ function filled<Args>(
   schema: string,
   shape: (args: Args) => TensorMeta,
   value: (args: Args) => Scalar,
-  forms: Forms = {},
+  forms: Forms & Pick<KernelRule<Args>, 'onExpanded'> = {},
 ): OperatorRow {
   return kernel<Args>(schema, {
     shape,
@@ -505,7 +505,7 @@ export const creationRows: readonly OperatorRow[] = [
     'aten::zero(Tensor self) -> Tensor',
     ({ self }) => metaLike(self, self.dtype, null),
     () => 0n,
-    { inPlace: true },
+    { inPlace: true, onExpanded: ({ self }) => fillPieces(self, 0n) },
   ),
   filled<Options & { s: Scalar }>(
     `aten::scalar_tensor(Scalar s, *, ${options}) -> Tensor`,

@@ -5,10 +5,11 @@ import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr, t
 import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import { convertedPieces, copyPieces, partOf } from '../../kernels/copy.ts';
+import { warnOfExpanded } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
+import type { LoweringContext, OperatorRow, Sharing, TensorMeta } from '../../table/row.ts';
 import { elementCombiner, elementMover, operandReader, offsetsInPieces } from './element-moves.ts';
 import { launchCopy } from './launched-copy.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
@@ -232,6 +233,12 @@ interface IndexPutArguments extends IndexArguments {
 
 const indexPutRule: KernelRule<IndexPutArguments> = {
   writesInPlace: true,
+  // One number is taken out before it is put where a mask holds.
+  mayShare: (args): Sharing => (filledMask(args) ? { values: 'anything' } : { indices: 'nothing', values: 'nothing' }),
+  onExpanded: (args, _, context) => {
+    warnOfExpanded('index_put_', 'tensor[indices] = tensor', context);
+    return putAtIndices(args, [args.self]);
+  },
   shape: (args): TensorMeta | null => {
     const { self, indices, values } = args;
     check(indices.length <= self.dim, () => `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
@@ -243,30 +250,7 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     // Positions that a mask picks have to be counted before anything is put there.
     return dependsOnMask(indices) && !filledMask(args) ? null : { sizes: self.sizes, dtype: self.dtype };
   },
-  *host(args, [given]) {
-    const { self, indices, values, accumulate } = args;
-    const output = given ?? Tensor.empty(self.sizes, self.dtype);
-    yield* copyPieces(output, self);
-    const mask = filledMask(args);
-    if (mask?.dim === 0) {
-      if (numberReader(mask)(mask.storageOffset) !== 0)
-        yield* copyPieces(output, expand(oneNumber(values), output.sizes));
-      return output;
-    }
-    const plan = planIndex(output, yield* withoutMasks(output, indices));
-    const source = valuesFor(plan.sizes, yield* convertedPieces(values, self.dtype));
-    const offsets = yield* plannedOffsets(output, plan);
-    const sources = yield* offsetsInPieces(source.sizes, source.strides, source.storageOffset);
-    if (accumulate) {
-      const combine = elementCombiner(output, 'sum');
-      const read = operandReader(source);
-      yield* repeat(offsets.length, 16, (at) => combine(offsets[at], read(sources[at])));
-    } else {
-      const move = elementMover(output, source);
-      yield* repeat(offsets.length, 4, (at) => move(offsets[at], sources[at]));
-    }
-    return output;
-  },
+  host: putAtIndices,
   device: async (args, context) => {
     const { self, indices } = args;
     const output = deviceTensor(self.sizes, self.dtype, context);
@@ -280,6 +264,31 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     else lowerIndexPut(args, output, context);
   },
 };
+
+function* putAtIndices(args: IndexPutArguments, [given]: readonly Tensor[]): Pieces<Tensor> {
+  const { self, indices, values, accumulate } = args;
+  const output = given ?? Tensor.empty(self.sizes, self.dtype);
+  yield* copyPieces(output, self);
+  const mask = filledMask(args);
+  if (mask?.dim === 0) {
+    if (numberReader(mask)(mask.storageOffset) !== 0)
+      yield* copyPieces(output, expand(oneNumber(values), output.sizes));
+    return output;
+  }
+  const plan = planIndex(output, yield* withoutMasks(output, indices));
+  const source = valuesFor(plan.sizes, yield* convertedPieces(values, self.dtype));
+  const offsets = yield* plannedOffsets(output, plan);
+  const sources = yield* offsetsInPieces(source.sizes, source.strides, source.storageOffset);
+  if (accumulate) {
+    const combine = elementCombiner(output, 'sum');
+    const read = operandReader(source);
+    yield* repeat(offsets.length, 16, (at) => combine(offsets[at], read(sources[at])));
+  } else {
+    const move = elementMover(output, source);
+    yield* repeat(offsets.length, 4, (at) => move(offsets[at], sources[at]));
+  }
+  return output;
+}
 
 /**
  * The mask that decides, element by element, between a tensor and one number; null where more is asked for. Such a write takes a number of any
@@ -473,7 +482,11 @@ const maskedScatterRule: KernelRule<MaskedScatterArguments> = {
 };
 
 export const advancedIndexingRows: readonly OperatorRow[] = [
-  kernel('aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor', { ...indexRule, out: 'Tensor_out' }),
+  kernel('aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor', {
+    ...indexRule,
+    out: 'Tensor_out',
+    mayShare: () => ({ self: 'nothing', indices: 'nothing' }),
+  }),
   kernel('aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor', indexRule),
   kernel('aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor', indexRule),
   kernel('aten::_unsafe_index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor', indexRule),
@@ -505,7 +518,7 @@ export const advancedIndexingRows: readonly OperatorRow[] = [
       return deviceMaskedSelect(self, mask, context);
     },
     out: 'out',
-    refusesOverlap: true,
+    mayShare: () => ({ self: 'nothing', mask: 'nothing' }),
   }),
   kernel('aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor', {
     ...maskedScatterRule,
@@ -516,6 +529,7 @@ export const advancedIndexingRows: readonly OperatorRow[] = [
       host: ({ self }) => nonzero(self),
       device: ({ self }, context) => deviceNonzero(self, `aten::${name}`, context),
       out: name === 'nonzero',
+      mayShare: () => ({ self: 'nothing' }),
     }),
   ),
   ...['aten::nonzero_numpy(Tensor self)', 'aten::where(Tensor condition)'].map((schema) =>

@@ -122,6 +122,6 @@ export const indexSelectRows: readonly OperatorRow[] = [
   kernel('aten::index_select(Tensor self, int dim, Tensor index) -> Tensor', {
     ...indexSelectRule,
     out: 'out',
-    refusesOverlap: true,
+    mayShare: () => ({ self: 'nothing', index: 'nothing' }),
   }),
 ];

@@ -147,7 +147,7 @@ function checkPut({ self, index, source }: Put): void {
 export const flatIndexingRows: readonly OperatorRow[] = [
   kernel('aten::take(Tensor self, Tensor index) -> Tensor', {
     out: 'out',
-    refusesOverlap: true,
+    mayShare: () => ({ self: 'nothing', index: 'nothing' }),
     shape: ({ self, index }: { self: Tensor; index: Tensor }) => {
       check(index.dtype === 'int64', `take(): Expected a long tensor for index, but got ${dtypeName(index.dtype)}`);
       check(self.numel > 0 || index.numel === 0, 'take(): tried to take from an empty tensor', 'IndexError');
@@ -171,6 +171,7 @@ export const flatIndexingRows: readonly OperatorRow[] = [
   kernel('aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor', {
     inPlace: true,
     writesInPlace: true,
+    mayShare: () => ({ index: 'nothing', source: 'nothing' }),
     out: 'out',
     shape: (args: Put) => {
       checkPut(args);

@@ -1,6 +1,7 @@
 import { contiguousStrides, isComplex, isFloatingPoint, type Tensor, scratch } from '@cresset/tensor';
 import { binary, constant, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
+import { assertNoInternalOverlap } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { uniformAt, uniformExpr } from '../../kernels/numbers/random-stream.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -125,10 +126,12 @@ function dropoutRows(name: string, kind: Kind): OperatorRow[] {
       nondeterministic: true,
       view: identity,
       *host({ self, p }, _outputs, context) {
+        assertNoInternalOverlap(self!);
         yield* drop(kind, self!, p, self!, context);
         return self!;
       },
       device({ self, p }, context) {
+        assertNoInternalOverlap(self!);
         lowerDrop(kind, self!, p, [self!], context);
         return self!;
       },

@@ -146,6 +146,7 @@ export const activationRows: readonly OperatorRow[] = [
   pointwise('aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor', {
     dtype: 'same-as-first',
     body: ({ self, threshold, value }) => select(binary('le', self, threshold), value, self),
+    mayMeet: () => true,
   }),
   pointwise('aten::gelu(Tensor self, *, str approximate="none") -> Tensor', activation('GeluKernelImpl', gelu)),
   pointwise('aten::silu(Tensor self) -> Tensor', {

@@ -8,16 +8,24 @@ import {
   type ScalarType,
 } from '@cresset/tensor';
 import { binary, cast, reduce, select, TensorView, type BinaryFunction, type Expr } from '@cresset/tensorexpr';
-import { kernel, pointwise, type Forms } from '../../table/builders.ts';
-import { readScalar } from '../../kernels/elements.ts';
+import { kernel, pointwise, type Forms, type PointwiseForms } from '../../table/builders.ts';
+import { warnOfExpanded } from '../../kernels/dimensions.ts';
+import { readScalar, scalarWriter } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { expand } from '../../kernels/broadcast.ts';
 import { metaLike } from '../creation/creation.ts';
-import type { LoweringContext, OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../../table/row.ts';
+import type {
+  HostContext,
+  LoweringContext,
+  OperatorRow,
+  PointwiseArguments,
+  PointwiseRule,
+  Scalar,
+} from '../../table/row.ts';
 import { checkScalarFits } from '../../kernels/numbers/scalar-range.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
+import { eachOffset, finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Comparisons, logical and bitwise functions, choices and other functions of two tensors (ATen/native/BinaryOps.cpp,
  * TensorCompare.cpp). */
@@ -164,13 +172,33 @@ function checkFill(_: ScalarType, { self, value }: PointwiseArguments): void {
   else if (typeof value !== 'object' || value instanceof Complex) checkScalarFits(value, self.dtype);
 }
 
-const maskedFilling: PointwiseRule & Forms = {
+const maskedFilling: PointwiseForms = {
+  mayShare: () => ({ value: 'anything' }),
+  onExpanded: fillMasked,
   dtype: 'same-as-first',
   apart: ['mask'],
   refuses: checkMask,
   body: ({ self, mask, value }) => select(mask, value, self),
   complex: ({ self, mask, value }) => (mask ? value : self),
 };
+
+interface MaskedFill {
+  readonly self: Tensor;
+  readonly mask: Tensor;
+  readonly value: Scalar | Tensor;
+}
+
+function* fillMasked({ self, mask, value }: MaskedFill, _: readonly Tensor[], context: HostContext): Pieces {
+  warnOfExpanded('masked_fill_', 'tensor[mask] = scalar', context);
+  const { sizes, strides, storageOffset } = self;
+  const flags = expand(mask, sizes).contiguousArray();
+  const write = scalarWriter(self);
+  const filling = value instanceof Tensor ? readScalar(value, value.storageOffset) : value;
+  let at = 0;
+  yield* eachOffset(sizes, strides, storageOffset, 8, (offset) => {
+    if (flags[at++] !== 0) write(offset, filling);
+  });
+}
 
 function* equalTensors({ self, other }: { self: Tensor; other: Tensor }): Pieces<boolean> {
   if (self.sizes.length !== other.sizes.length || self.sizes.some((size, dim) => size !== other.sizes[dim]))
@@ -270,6 +298,7 @@ export const comparisonRows: readonly OperatorRow[] = [
     },
     // Unlike a number, a complex element is written to real ones: its real part.
     host: ({ value }, [output]) => copyPieces(output, value),
+    mayShare: () => ({ value: 'anything' }),
     lower: ({ value }, [output], context) => lowerCopy(output, expand(value, output.sizes), context),
     inPlace: true,
     writesInPlace: true,

@@ -109,6 +109,7 @@ function scatterRule<Args extends Indexed>(
   return {
     inPlace: true,
     writesInPlace: true,
+    mayShare: () => ({ index: 'nothing', src: 'nothing' }),
     shape: (args): TensorMeta => {
       const { self, index } = args;
       checkIndexType('scatter', index);
@@ -342,7 +343,7 @@ export const gatherScatterRows: readonly OperatorRow[] = [
   kernel('aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor', {
     ...gatherRule,
     out: 'out',
-    refusesOverlap: true,
+    mayShare: () => ({ self: 'nothing' }),
   }),
   ...scatterRows,
   kernel<OneHot>('aten::one_hot(Tensor self, int num_classes=-1) -> Tensor', {

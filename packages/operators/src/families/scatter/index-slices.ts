@@ -2,7 +2,7 @@ import { Complex, isComplex, Tensor, scratch } from '@cresset/tensor';
 import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
-import { wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
+import { warnOfExpanded, wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { numberReader, scalarWriter } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, Scalar } from '../../table/row.ts';
@@ -137,6 +137,32 @@ const timesScalar =
     return complex.multiply(toComplexNumber(value), toComplexNumber(factor));
   };
 
+interface IndexFill extends Indexed {
+  readonly value: Scalar | Tensor;
+}
+
+function* fillSlices({ self, dim, index, value }: IndexFill, [output]: readonly Tensor[]): Pieces {
+  yield* copyPieces(output, self);
+  const wrapped = wrapDim(dim, self.dim);
+  const filling = value instanceof Tensor ? operandReader(value)(value.storageOffset) : value;
+  const write = scalarWriter(output);
+  const size = self.sizes[wrapped] ?? 1;
+  const read = numberReader(index);
+  const stride = output.strides[wrapped] ?? 0;
+  const slice = yield* sliceOffsets(output, wrapped, 0);
+  let done = 0;
+  for (const offset of yield* offsetsInPieces(index.sizes, index.strides, index.storageOffset)) {
+    const position = read(offset);
+    check(position >= -size && position < size, () => outOfBounds(wrapped)(position, size), 'IndexError');
+    const first = (position < 0 ? position + size : position) * stride;
+    yield* repeat(slice.length, 8, (at) => write(slice[at] + first, filling));
+    done += 8 * slice.length + 64;
+    if (done < PIECE_SIZE) continue;
+    done = 0;
+    yield;
+  }
+}
+
 /** Writes slices on a device: by looking for them where that is little work, else each to its place. */
 function lowerSlices(
   self: Tensor,
@@ -166,6 +192,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
   kernel('aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor', {
     inPlace: true,
     writesInPlace: true,
+    mayShare: () => ({ index: 'nothing', source: 'nothing' }),
     out: 'out',
     shape: (args: IndexSource & { readonly alpha: Scalar }) => {
       checkIndexSource('index_add_', args);
@@ -191,6 +218,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
   kernel('aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor', {
     inPlace: true,
     writesInPlace: true,
+    mayShare: () => ({ index: 'nothing', source: 'nothing' }),
     out: 'out',
     shape: (args: IndexSource) => {
       checkCopied(args);
@@ -219,8 +247,13 @@ export const indexSliceRows: readonly OperatorRow[] = [
     kernel(`aten::index_fill.int_${type}(Tensor self, int dim, Tensor index, ${type} value) -> Tensor`, {
       inPlace: true,
       writesInPlace: true,
+      mayShare: () => ({ index: 'nothing', value: 'anything' }),
+      onExpanded: (args, _, context) => {
+        warnOfExpanded('index_fill_', 'tensor[mask] = scalar', context);
+        return fillSlices(args, [args.self]);
+      },
       out: `int_${type}_out`,
-      shape: (args: Indexed & { readonly value: Scalar | Tensor }) => {
+      shape: (args: IndexFill) => {
         const { self, dim, index, value } = args;
         check(
           !(value instanceof Tensor) || value.dim === 0,
@@ -237,27 +270,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
         );
         return sameAsSelf(args);
       },
-      *host({ self, dim, index, value }, [output]) {
-        yield* copyPieces(output, self);
-        const wrapped = wrapDim(dim, self.dim);
-        const filling = value instanceof Tensor ? operandReader(value)(value.storageOffset) : value;
-        const write = scalarWriter(output);
-        const size = self.sizes[wrapped] ?? 1;
-        const read = numberReader(index);
-        const stride = output.strides[wrapped] ?? 0;
-        const slice = yield* sliceOffsets(output, wrapped, 0);
-        let done = 0;
-        for (const offset of yield* offsetsInPieces(index.sizes, index.strides, index.storageOffset)) {
-          const position = read(offset);
-          check(position >= -size && position < size, () => outOfBounds(wrapped)(position, size), 'IndexError');
-          const first = (position < 0 ? position + size : position) * stride;
-          yield* repeat(slice.length, 8, (at) => write(slice[at] + first, filling));
-          done += 8 * slice.length + 64;
-          if (done < PIECE_SIZE) continue;
-          done = 0;
-          yield;
-        }
-      },
+      host: fillSlices,
       lower: ({ dim, index, value, ...args }, outputs, context) => {
         const [self, output] = [args.self, outputs[0]].map(asLine);
         const filling = value instanceof Tensor ? new TensorView(value).at([]) : scalarParam(value, self.dtype);
@@ -273,6 +286,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
     {
       inPlace: true,
       writesInPlace: true,
+      mayShare: () => ({ index: 'nothing', source: 'nothing' }),
       out: 'out',
       shape: (args: IndexSource & Reduced & { readonly include_self: boolean }) => {
         const { self, reduce } = args;

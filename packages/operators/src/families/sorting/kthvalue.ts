@@ -64,7 +64,7 @@ const kthvalue = kernel<KthvalueArgs>(
   'aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
   {
     out: 'values(values, indices)',
-    refusesOverlap: true,
+    mayShare: () => ({ self: 'nothing' }),
     shape({ self, k, dim, keepdim }) {
       const at = wrapDim(dim, self.dim);
       const size = self.sizes[at] ?? 1;
