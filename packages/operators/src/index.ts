@@ -22,6 +22,7 @@ export {
 } from './dispatch/invoke.ts';
 export { preparedCall, type PreparedCall } from './dispatch/call-preparation.ts';
 export { isInPieces, type Pieces } from './kernels/loops/pieces.ts';
+export { divisionFaults, divisorsIn } from './kernels/loops/division-faults.ts';
 export { readScalar } from './kernels/elements.ts';
 export {
   computingTypes,

@@ -1,4 +1,4 @@
-import { Tensor } from '@cresset/tensor';
+import type { Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { elements, longs, run, shown, tensor, tensors } from '../operator-fixture.ts';
 

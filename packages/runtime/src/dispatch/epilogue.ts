@@ -1,6 +1,7 @@
 import {
   boxingOf,
   broadcastStrides,
+  divisorsIn,
   outputShapes,
   runOnDevice,
   type OperatorRow,
@@ -86,8 +87,14 @@ export function runWithEpilogue(
     };
   });
   const last = kernels.at(-1)!;
+  // What the anchor computes is in no kernel that could look at divisors beforehand.
+  const divides = divisorsIn(
+    stores.map(({ value }) => value),
+    [store.value],
+  );
   const whole: Kernel = { ...last, label, stores: [...last.stores.filter((each) => each !== store), ...stores] };
-  if (launches.device.capabilities.doubles && computesDoubles(whole) !== computesDoubles(last)) {
+  const isDoubled = launches.device.capabilities.doubles && computesDoubles(whole) !== computesDoubles(last);
+  if (isDoubled || divides.length > 0) {
     for (const { storage } of results) storage.dispose();
     for (const kernel of kernels) launches.launchNow(kernel);
     return { anchor: result };

@@ -1,6 +1,7 @@
 import {
   boxingOf,
   deviceViews,
+  divisionFaults,
   hasPointwiseExpr,
   outputShapes,
   pointwiseExpr,
@@ -78,11 +79,19 @@ export function runFused(
       ? partsOf(results[at], concatenation, layouts)
       : [{ position, target: results[at] }],
   );
-  const nests = bySizes(places)
-    .filter(([{ target }]) => target.numel > 0)
-    .map((group) => makeNest(members, values, layouts, group, label, launches));
+  const release = (): void => results.forEach(({ storage }) => storage.dispose());
+  let nests: LoopNest[];
+  try {
+    nests = bySizes(places)
+      .filter(([{ target }]) => target.numel > 0)
+      .flatMap((group) => makeNests(members, values, layouts, group, label, launches));
+  } catch (error) {
+    // Nobody else knows of them.
+    release();
+    throw error;
+  }
   if (isDoubleGroup(members, layouts) && !nests.every(computesDoubles)) {
-    for (const { storage } of results) storage.dispose();
+    release();
     return null;
   }
   for (const nest of nests) launches.launchNow(nest);
@@ -174,15 +183,18 @@ function bySizes(places: readonly Place[]): Place[][] {
   return [...groups.values()];
 }
 
-/** One loop over the elements of results of equal sizes; every input is read as if it were broadcast to them. */
-function makeNest(
+/**
+ * One loop over the elements of results of equal sizes; every input is read as if it were broadcast to them. Before it one that notes divisions
+ * by zero, where there may be any.
+ */
+function makeNests(
   members: readonly PointwiseMember[],
   values: readonly IValue[],
   layouts: readonly IValue[],
   places: readonly Place[],
   label: string,
   launches: CapturedLaunches,
-): LoopNest {
+): LoopNest[] {
   const results = places.map(({ target }) => target);
   const positions = places.map(({ position }) => position);
   const needed = neededMembers(members, positions);
@@ -206,7 +218,13 @@ function makeNest(
     const value: Expr = cast(exprTypeOf(results[at].dtype), elements.get(position)!.expr);
     return { operand: targets[at].operand, offset: targets[at].offsetAt(axes), value };
   });
-  return { kind: 'nest', label, axes, innerAxes: [], stores };
+  const faults = divisionFaults(
+    stores.map(({ value }) => value),
+    launches,
+  );
+  return [faults, stores]
+    .filter(({ length }) => length > 0)
+    .map((each) => ({ kind: 'nest', label, axes, innerAxes: [], stores: each }));
 }
 
 /** Adds the expression of each member's result to `elements`, which hold those of the tensors that are loaded. */

@@ -17,6 +17,7 @@ import { roundedTo } from '../expressions.ts';
 import { boxingOf } from '../../table/boxing.ts';
 import { broadcastAll, broadcastStrides } from '../broadcast.ts';
 import { strideOrder, stridesInOrder } from '../dimensions.ts';
+import { divisionFaults } from './division-faults.ts';
 import { ElementwiseLoop, type Layout } from './elementwise.ts';
 import { bigintReader, readScalar, scalarToBigint, scalarToNumber, scalarWriter, toInt64 } from '../elements.ts';
 import { isKernelRefusal, notImplementedFor } from '../errors.ts';
@@ -399,9 +400,12 @@ export function lowerPointwise(
     elements[name] = new TensorElement(expr, tensor.dtype, category);
   });
   const { expr } = pointwiseExpr(row, elements, openUp);
+  const label = boxingOf(row).signature.name;
+  const faults = divisionFaults([expr], context);
+  if (faults.length > 0) context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: faults });
   context.launch({
     kind: 'nest',
-    label: boxingOf(row).signature.name,
+    label,
     axes,
     innerAxes: [],
     stores: [{ operand: target.operand, offset: target.offsetAt(axes), value: cast(exprTypeOf(output.dtype), expr) }],
