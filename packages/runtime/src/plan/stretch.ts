@@ -219,7 +219,7 @@ export class Stretch {
       }
       const values = this.results.map(({ register, made: at }) => {
         const value = made[at];
-        if (ledger && value instanceof List && !frame.code.countedLists.has(register)) ledger.pinItems(value);
+        if (ledger && !frame.code.countedLists.has(register)) ledger.pinItems(value);
         return value;
       });
       // All at once: a value may have gone from one register to another.

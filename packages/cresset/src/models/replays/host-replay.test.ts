@@ -1,5 +1,5 @@
 import { registerAllParts } from '@cresset/runtime';
-import type { Tensor } from '@cresset/tensor';
+import type { List, Tensor, Tuple } from '@cresset/tensor';
 import { openWasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
@@ -65,4 +65,28 @@ def f(x: Tensor, table: Tensor, n: int):
   expect(here.explain('f').stretches.map(({ reason }) => reason)).toEqual([
     'elements of a value that the host looks at',
   ]);
+});
+
+it('gives what an earlier stretch made in a list that only the result holds', async () => {
+  const source = `
+def f(x: Tensor):
+    kept = torch.softmax(torch.softmax(x, -1), 0)
+    first, second = torch.chunk(torch.softmax(kept, -1), 2, -1)
+    return torch.softmax(first @ second.t(), -1), [(kept, torch.softmax(second, 0))]
+`;
+  const here = new PythonFunctions(source, { device });
+  const there = new PythonFunctions(source, {});
+  const tensorsOf = async (functions: PythonFunctions, run: number): Promise<Tensor[]> => {
+    const [scores, list] = ((await functions.call('f', [tensorOf([64, 64], run)])) as Tuple).items;
+    const tensors = [scores, ...((list as List).items[0] as Tuple).items] as Tensor[];
+    for (const { storage } of tensors) await storage.toHost();
+    return tensors;
+  };
+  for (let run = 0; run < 4; run++) {
+    const want = await tensorsOf(there, run);
+    const got = await tensorsOf(here, run);
+    for (const [at, each] of got.entries()) expect(largestDifference(each, want[at])).toBeLessThan(1e-6);
+  }
+  expect(here.module.lastRun!.replayed).toBeGreaterThan(0);
+  expect(here.explain('f').stretches.length).toBe(2);
 });
