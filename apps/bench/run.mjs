@@ -2,6 +2,8 @@
 //   --lanes LIST         of swiftshader, llvmpipe, hardware (Chromium on such a GPU), node, and micro: programs that are all interpreter,
 //                        against PyTorch's where PYTHON names an interpreter that has it; by default what this machine has
 //   --models LIST        names of models; by default all
+//   --workload LIST      in place of models: many calls of one model that are not of one size, by name, or all; PyTorch makes what they take where PYTHON names an
+//                        interpreter that has it
 //   --contestants LIST   such as cresset-webgpu,ort-webgpu; by default all; pytorch-native is PyTorch itself, where PYTHON names an interpreter that has it
 //   --rounds N           turns of each contestant
 //   --turn MS            how long a turn goes on at least
@@ -19,6 +21,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, createServer, preview } from 'vite';
 import { browserPathOf, vulkanEnvironment } from '../../scripts/machine/gpu-lanes.mjs';
+import { makeWorkloads } from './workloads/make.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const config = { configFile: join(root, 'vite.config.ts'), mode: 'bench', logLevel: 'warn' };
@@ -63,6 +66,9 @@ const buildForNode = () =>
     },
   });
 
+/** Who has twins of workloads. */
+const MOVING = ['cresset-webgpu', 'ort-webgpu', 'cresset-cpu', 'ort-wasm', 'pytorch-native'];
+
 /** Lets threads of a page share memory. */
 const isolation = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
 
@@ -90,25 +96,42 @@ async function measureLanes(lanes, choice) {
   return reports;
 }
 
-async function printReports(reports) {
+/** Gives one of the bench's own modules to a function. */
+async function withModule(path, use) {
   const server = await createServer({
     ...config,
     server: { middlewareMode: true, hmr: false, ws: false, watch: null },
     optimizeDeps: { noDiscovery: true },
   });
   try {
-    const { markdownReport } = await server.ssrLoadModule('/src/report.ts');
-    for (const report of reports) console.log(`\n## ${report.lane}\n\n${markdownReport(report)}`);
+    return use(await server.ssrLoadModule(path));
   } finally {
     await server.close();
   }
 }
+
+const printReports = (reports) =>
+  withModule('/src/report.ts', ({ markdownReport }) => {
+    for (const report of reports) console.log(`\n## ${report.lane}\n\n${markdownReport(report)}`);
+  });
+
+/** Makes what workloads take; returns their names. */
+const prepareWorkloads = (names) =>
+  withModule('/src/workloads/workloads.ts', ({ workloads }) => {
+    const known = workloads.map(({ name }) => name);
+    const wanted = names.includes('all') ? known : names;
+    const unknown = wanted.filter((name) => !known.includes(name));
+    if (unknown.length > 0) throw new Error(`no workload ${unknown.join(', ')}; there are ${known.join(', ')}`);
+    makeWorkloads(workloads.filter(({ name }) => wanted.includes(name)));
+    return wanted;
+  });
 
 async function main() {
   const { values: options } = parseArgs({
     options: {
       lanes: { type: 'string' },
       models: { type: 'string' },
+      workload: { type: 'string' },
       contestants: { type: 'string' },
       rounds: { type: 'string', default: '6' },
       turn: { type: 'string', default: '200' },
@@ -131,11 +154,14 @@ async function main() {
     };
     return run(process.execPath, ['apps/bench/lanes/cold.mjs', JSON.stringify(choice)]);
   }
-  const lanes = names(options.lanes) ?? availableLanes();
+  const workloads = options.workload ? await prepareWorkloads(names(options.workload)) : [];
+  const isMoving = workloads.length > 0;
+  const lanes = names(options.lanes) ?? availableLanes().filter((lane) => !isMoving || lane !== 'micro');
   const racing = lanes.filter((lane) => lane !== 'micro');
   const reports = await measureLanes(racing, {
-    models: names(options.models),
-    contestants: names(options.contestants),
+    models: names(options.models) ?? (isMoving ? [] : null),
+    workloads,
+    contestants: names(options.contestants) ?? (isMoving ? MOVING : null),
     rounds: Number(options.rounds),
     turnMilliseconds: Number(options.turn),
     threads: Number(options.threads),

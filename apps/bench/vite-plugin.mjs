@@ -1,8 +1,9 @@
-// What the bench needs of Vite: whole models served under /models, with a list of those that have a twin in ONNX, and a version.
+// What the bench needs of Vite: whole models served under /models, with a list of those that have a twin in ONNX, files of workloads, and a version.
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PythonProcess } from './pytorch/python-process.mjs';
+import { workloadFolder } from './workloads/make.mjs';
 
 /** Whole models with PyTorch's answers, where they lie beside this repository. */
 export const modelFolder = fileURLToPath(new URL('../../../shared/models', import.meta.url));
@@ -17,24 +18,27 @@ export function modelNames() {
   return readdirSync(modelFolder).filter((name) => files(name).every((file) => existsSync(file)));
 }
 
-function middleware({ url = '' }, response, next) {
-  const path = decodeURIComponent(url.split('?')[0]);
-  if (path === '/index.json') {
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(modelNames()));
-    return;
-  }
-  const file = normalize(join(modelFolder, path));
-  if (!file.startsWith(modelFolder) || !existsSync(file) || !statSync(file).isFile()) return next();
-  response.setHeader('content-type', 'application/octet-stream');
-  createReadStream(file).pipe(response);
+function listModels(_request, response) {
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify(modelNames()));
 }
+
+const filesOf =
+  (folder) =>
+  ({ url = '' }, response, next) => {
+    const file = normalize(join(folder, decodeURIComponent(url.split('?')[0])));
+    if (!file.startsWith(folder) || !existsSync(file) || !statSync(file).isFile()) return next();
+    response.setHeader('content-type', 'application/octet-stream');
+    createReadStream(file).pipe(response);
+  };
 
 /** Serves what PyTorch answers, where PYTHON names an interpreter that has it; files are those of the folder with models. */
 function servePyTorch(server) {
   const python = process.env.PYTHON;
   let peer = null;
   server.httpServer?.on('close', () => peer?.close());
+  // Others have their turns meanwhile: whoever asks again finds the connection as it was.
+  if (server.httpServer) server.httpServer.keepAliveTimeout = 0;
   const answer = async (request) => {
     if (!python) throw new Error('PYTHON names no interpreter that has PyTorch');
     peer ??= new PythonProcess(python, fileURLToPath(new URL('pytorch/turns.py', import.meta.url)), [modelFolder]);
@@ -63,7 +67,9 @@ const isPeer = (name) => /^(onnxruntime-web|@tensorflow|@jax-js)\//.test(`${name
 /** @returns {import('vite').Plugin} */
 export function benchPlugin() {
   const serve = (server) => {
-    server.middlewares.use('/models', middleware);
+    server.middlewares.use('/models/index.json', listModels);
+    server.middlewares.use('/models', filesOf(modelFolder));
+    server.middlewares.use('/workloads', filesOf(workloadFolder));
     servePyTorch(server);
   };
   return {

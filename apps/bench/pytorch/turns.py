@@ -1,6 +1,7 @@
 """The other side of src/contestants/pytorch.ts: reads a request a line from stdin, answers each with a line, both JSON.
 
 A model is a program of the bench's own, in eager mode, or a TorchScript file in the folder that the first argument names, with calls of its methods.
+A workload is a model of apps/bench/workloads in eager mode, which begins a sequence, goes on with it and tells its answer.
 One thread; no gradients but where a program is trained.
 """
 
@@ -13,7 +14,9 @@ from pathlib import Path
 import torch
 
 sys.path.append(str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parents[1] / "workloads"))
 from bench_programs import eager, training_step  # noqa: E402
+from sequences import Runner, tensors_in  # noqa: E402
 
 
 def argument(spec):
@@ -29,13 +32,6 @@ def answer(tensor):
     data = tensor.contiguous().numpy().tobytes()
     shape = list(tensor.shape)
     return {"dtype": str(tensor.dtype)[6:], "shape": shape, "data": base64.b64encode(data).decode()}
-
-
-def tensors_in(value):
-    if isinstance(value, torch.Tensor):
-        return [value]
-    items = list(value.values()) if isinstance(value, dict) else value
-    return [each for item in items for each in tensors_in(item)] if isinstance(items, (list, tuple)) else []
 
 
 def opened(request):
@@ -63,12 +59,42 @@ def turn(run, milliseconds):
     return {"times": times, "cpuSeconds": time.process_time() - cpu}
 
 
+def began(runner, sequence):
+    """Runs what a sequence begins with; the calls that are left."""
+    for call in sequence["before"]:
+        runner.run(runner.prepared(call))
+    return [runner.prepared(call) for call in sequence["calls"]]
+
+
+def gone(runner, calls):
+    """Times of the calls as `turn` tells them."""
+    times = []
+    cpu = time.process_time()
+    for call in calls:
+        start = time.perf_counter()
+        runner.run(call)
+        times.append(1000 * (time.perf_counter() - start))
+    return {"times": times, "cpuSeconds": time.process_time() - cpu}
+
+
 torch.set_num_threads(1)
+runner = None
+calls = []
 run = None
 is_trained = False
 for line in sys.stdin:
     request = json.loads(line)
-    if "open" in request:
+    if "workload" in request.get("open", {}):
+        runner = Runner(request["open"]["workload"])
+        reply = {}
+    elif "begin" in request:
+        calls = began(runner, request["begin"])
+        reply = {}
+    elif "go" in request:
+        reply = gone(runner, calls)
+    elif "answer" in request:
+        reply = [answer(each) for each in runner.results[: request["answer"]]]
+    elif "open" in request:
         run = opened(request["open"])
         is_trained = "steps" in request["open"].get("program", {})
         reply = {}

@@ -4,8 +4,9 @@ import { contestants } from './contestants/contestants.ts';
 import { GpuCounter } from './gpu-counts.ts';
 import type { FromBench, ToBench } from './messages.ts';
 import type { ModelEntry } from './models/bench-model.ts';
-import type { ModelFolder } from './models/case-models.ts';
+import type { FileReader, ModelFolder } from './models/case-models.ts';
 import { allModels } from './models/models.ts';
+import { workloadEntries } from './workloads/open-workload.ts';
 
 const counter = new GpuCounter();
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
@@ -16,20 +17,23 @@ const models: Promise<readonly ModelEntry[]> = modelFolder().then(allModels);
 
 /** Whole models, where whoever serves the page has them; see vite-plugin.mjs. */
 async function modelFolder(): Promise<ModelFolder | null> {
-  const address = (path: string): URL => new URL(`models/${path}`, scope.location.origin);
-  const response = await fetch(address('index.json'));
+  const response = await fetch(new URL('models/index.json', scope.location.origin));
   if (!response.headers.get('content-type')?.includes('json')) return null;
   const names = (await response.json()) as readonly string[];
-  const read = async (path: string): Promise<Uint8Array<ArrayBuffer>> => {
-    const file = await fetch(address(path));
+  return { names, read: readerOf('models') };
+}
+
+const readerOf =
+  (folder: string): FileReader =>
+  async (path) => {
+    const file = await fetch(new URL(`${folder}/${path}`, scope.location.origin));
     if (!file.ok) throw new Error(`${path}: ${file.status}`);
     return new Uint8Array(await file.arrayBuffer());
   };
-  return { names, read };
-}
 
 async function run(request: ToBench & { readonly type: 'run' }): Promise<void> {
   const chosen = (await models).filter(({ name }) => request.models.includes(name));
+  const moving = workloadEntries(readerOf('workloads')).filter(({ name }) => request.workloads.includes(name));
   const racing = contestants.filter(({ id }) => request.contestants.includes(id));
   const adapter = await adapterName();
   const settings = {
@@ -44,9 +48,10 @@ async function run(request: ToBench & { readonly type: 'run' }): Promise<void> {
       }),
     progress: (text: string) => say({ type: 'progress', text }),
   };
-  await runBench(chosen, racing, counter, settings, {
+  await runBench(chosen, moving, racing, counter, settings, {
     started: (reports) => say({ type: 'started', adapter, contestants: reports }),
     result: (result) => say({ type: 'result', result }),
+    workload: (result) => say({ type: 'workload', result }),
   });
   say({ type: 'done' });
 }

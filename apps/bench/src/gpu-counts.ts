@@ -15,7 +15,7 @@ export interface GpuCounts {
   bufferBytes: number;
 }
 
-const none: Readonly<GpuCounts> = {
+export const noCounts: Readonly<GpuCounts> = {
   dispatches: 0,
   submits: 0,
   passes: 0,
@@ -29,6 +29,11 @@ const none: Readonly<GpuCounts> = {
   bufferBytes: 0,
 };
 
+export function addCounts(a: GpuCounts, b: GpuCounts): GpuCounts {
+  const names = Object.keys(noCounts) as (keyof GpuCounts)[];
+  return Object.fromEntries(names.map((name) => [name, a[name] + b[name]])) as unknown as GpuCounts;
+}
+
 type Method = (this: unknown, ...args: never[]) => unknown;
 
 /**
@@ -36,7 +41,7 @@ type Method = (this: unknown, ...args: never[]) => unknown;
  * made before a library keeps any of the functions.
  */
 export class GpuCounter {
-  #counts: GpuCounts = { ...none };
+  #counts: GpuCounts = { ...noCounts };
 
   constructor(scope: object = globalThis) {
     const count = (name: keyof GpuCounts) => (): void => void this.#counts[name]++;
@@ -73,7 +78,7 @@ export class GpuCounter {
   /** What was counted since the last call. */
   take(): GpuCounts {
     const counts = this.#counts;
-    this.#counts = { ...none };
+    this.#counts = { ...noCounts };
     return counts;
   }
 

@@ -1,4 +1,4 @@
-import type { ContestantReport, ModelResult } from './bench.ts';
+import type { ContestantReport, ModelResult, WorkloadResult } from './bench.ts';
 
 /** What the page asks of the worker in which everything is measured. */
 export type ToBench =
@@ -6,6 +6,7 @@ export type ToBench =
   | {
       readonly type: 'run';
       readonly models: readonly string[];
+      readonly workloads: readonly string[];
       readonly contestants: readonly string[];
       readonly rounds: number;
       readonly turnMilliseconds: number;
@@ -25,6 +26,7 @@ export type FromBench =
   | { readonly type: 'progress'; readonly text: string }
   | { readonly type: 'started'; readonly adapter: string; readonly contestants: readonly ContestantReport[] }
   | { readonly type: 'result'; readonly result: ModelResult }
+  | { readonly type: 'workload'; readonly result: WorkloadResult }
   | { readonly type: 'cpu' }
   | { readonly type: 'done' }
   | { readonly type: 'failed'; readonly message: string };

@@ -71,6 +71,7 @@ const report: BenchReport = {
       ],
     },
   ],
+  workloads: [],
 };
 
 test('a contestant is held against Cresset on the same device', () => {

@@ -1,9 +1,12 @@
-import type { ContestantReport, ModelResult } from './bench.ts';
+import type { ContestantReport, ModelResult, WorkloadResult } from './bench.ts';
 import type { Measurement } from './measure.ts';
+import { baseOf, columnTitle, geometricMean, milliseconds, ratio, table } from './report-text.ts';
+import { workloadTables } from './workload-report.ts';
 
 /** What is to be measured, and how long. */
 export interface BenchChoice {
   readonly models: readonly string[];
+  readonly workloads: readonly string[];
   readonly contestants: readonly string[];
   readonly rounds: number;
   readonly turnMilliseconds: number;
@@ -15,14 +18,8 @@ export interface BenchReport {
   readonly adapter: string;
   readonly contestants: readonly ContestantReport[];
   readonly results: readonly ModelResult[];
+  readonly workloads: readonly WorkloadResult[];
 }
-
-/** How many significant digits a time is told with: more would be noise. */
-const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(value >= 10 ? 3 : 2));
-
-export const milliseconds = (value: number): string => `${digits(value)} ms`;
-
-export const ratio = (value: number): string => `${digits(value)} ×`;
 
 /**
  * Time by the clock, or of the processor: on a software adapter that is the GPU's too, and other work on the machine is no part of it. Until the first
@@ -47,7 +44,7 @@ export function ratioOf(
   id: string,
   figure: Figure = 'milliseconds',
 ): number | null {
-  const base = baseOf(report, id);
+  const base = baseOf(report.contestants, id);
   const time = (name: string | null): number | null => {
     const found = result.measurements.find(({ contestant }) => contestant === name);
     return timeOf(found, figure);
@@ -55,13 +52,6 @@ export function ratioOf(
   const own = time(id);
   const other = time(base);
   return own === null || other === null ? null : own / other;
-}
-
-/** Contestants are held against Cresset on the same device, native code against Cresset on the host. */
-function baseOf(report: BenchReport, id: string): string | null {
-  const own = report.contestants.find((each) => each.id === id)?.device;
-  const device = own === 'native' ? 'host' : own;
-  return report.contestants.find((each) => each.library === 'Cresset' && each.device === device)?.id ?? null;
 }
 
 /** Geometric mean of the models that both finished, and how many they are; null where there is none. */
@@ -73,9 +63,6 @@ export function meanRatio(
   const ratios = report.results.flatMap((result) => ratioOf(result, report, id, figure) ?? []);
   return ratios.length === 0 ? null : { ratio: geometricMean(ratios), models: ratios.length };
 }
-
-export const geometricMean = (values: readonly number[]): number =>
-  Math.exp(values.reduce((sum, each) => sum + Math.log(each), 0) / values.length);
 
 /** Cresset's time on a device as a part of that of whoever else is fastest there, model by model. */
 export interface BesideBest {
@@ -123,17 +110,32 @@ export function contestantName(id: string): string {
   return `${LIBRARIES[library]}, ${device === 'webgpu' ? 'WebGPU' : device === 'native' ? 'native' : 'host'}`;
 }
 
-const shortName = (library: string): string =>
-  library.replace('ONNX Runtime Web', 'ORT').replace('TensorFlow.js', 'tfjs');
-
 /** The report as tables of Markdown: times, processor time, what was asked of WebGPU, and who could not and why. */
 export function markdownReport(report: BenchReport & { readonly environment: string }): string {
   const running = report.contestants.filter(({ missing }) => missing === null);
-  const titles = running.map(({ library, device }) => `${shortName(library)}, ${device}`);
   const versions = [...new Set(running.map(({ library, version }) => `${library} ${version}`))];
-  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-    [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+  const named = [
+    ...report.results.map(({ model, measurements }) => ({ name: model, measurements })),
+    ...report.workloads.map(({ workload, measurements }) => ({ name: workload, measurements })),
+  ];
+  const failures = named.flatMap(({ name, measurements }) =>
+    measurements.flatMap((each) =>
+      each.status === 'right' ? [] : [`- ${name}, ${each.contestant}: ${each.status}: ${each.reason.split('\n')[0]}`],
+    ),
+  );
+  const missing = report.contestants.flatMap(({ id, missing: reason }) => (reason ? [`- ${id}: ${reason}`] : []));
+  return [
+    `${report.environment}, ${report.adapter}. ${versions.join(', ')}.`,
+    ...(report.results.length > 0 ? modelTables(report, running) : []),
+    ...(report.workloads.length > 0 ? workloadTables(report.workloads, running) : []),
+    ...(failures.length > 0 ? ['No time:', failures.join('\n')] : []),
+    ...(missing.length > 0 ? ['Not here:', missing.join('\n')] : []),
+  ].join('\n\n');
+}
+
+/** @param running contestants that are here */
+function modelTables(report: BenchReport, running: readonly ContestantReport[]): readonly string[] {
+  const titles = running.map(columnTitle);
   const perModel = (cell: (measurement: Measurement, result: ModelResult) => string): (readonly string[])[] =>
     report.results.map((result) => [result.model, ...result.measurements.map((each) => cell(each, result))]);
   const own = (id: string): boolean => report.contestants.find((each) => each.id === id)?.library === 'Cresset';
@@ -161,14 +163,7 @@ export function markdownReport(report: BenchReport & { readonly environment: str
     const warm = [call.dispatches, call.submits, call.uploads, call.bindGroups, call.buffers].join(' / ');
     return `${warm}; ${first.shaderModules}, ${(first.bufferBytes / 2 ** 20).toFixed(1)} MB`;
   });
-  const failures = report.results.flatMap(({ model, measurements }) =>
-    measurements.flatMap((each) =>
-      each.status === 'right' ? [] : [`- ${model}, ${each.contestant}: ${each.status}: ${each.reason.split('\n')[0]}`],
-    ),
-  );
-  const missing = report.contestants.flatMap(({ id, missing: reason }) => (reason ? [`- ${id}: ${reason}`] : []));
   return [
-    `${report.environment}, ${report.adapter}. ${versions.join(', ')}.`,
     'Processor time of a call, and how many times that of Cresset on the same device (last row: geometric mean, of how many models):',
     timeTable('cpuMilliseconds'),
     ...(besideBestText.length > 0
@@ -186,7 +181,5 @@ export function markdownReport(report: BenchReport & { readonly environment: str
       ['model', ...titles.filter((_, at) => running[at].device === 'WebGPU')],
       counts.map((cells) => cells.filter((_, at) => at === 0 || running[at - 1].device === 'WebGPU')),
     ),
-    ...(failures.length > 0 ? ['No time:', failures.join('\n')] : []),
-    ...(missing.length > 0 ? ['Not here:', missing.join('\n')] : []),
-  ].join('\n\n');
+  ];
 }

@@ -41,6 +41,34 @@ export function patternTensor(shape: readonly number[], seed: number, scale = 1)
   return { dtype: 'float32', shape, data };
 }
 
+/** A tensor in a few words: numbers as `patternTensor` has them, whole ones from 0 on, or one everywhere. */
+export type TensorSpec =
+  | { readonly shape: readonly number[]; readonly seed: number; readonly scale?: number }
+  | { readonly shape: readonly number[]; readonly seed: number; readonly below: number }
+  | { readonly shape: readonly number[]; readonly fill: number; readonly dtype: 'float32' | 'int64' };
+
+/** apps/bench/workloads/sequences.py has the same in PyTorch. */
+export function tensorOfSpec(spec: TensorSpec): BenchTensor {
+  const { shape } = spec;
+  if ('fill' in spec) {
+    const { dtype, fill } = spec;
+    const length = elementCount(shape);
+    const isFloat = dtype === 'float32';
+    return {
+      dtype,
+      shape,
+      data: isFloat ? new Float32Array(length).fill(fill) : new BigInt64Array(length).fill(BigInt(fill)),
+    };
+  }
+  if (!('below' in spec)) return patternTensor(shape, spec.seed, spec.scale);
+  const numbers = patternTensor(shape, spec.seed).data as Float32Array;
+  return {
+    dtype: 'int64',
+    shape,
+    data: BigInt64Array.from(numbers, (each) => BigInt(Math.floor((each + 0.5) * spec.below))),
+  };
+}
+
 /** The tensor with its axes in another order. */
 export function permuted({ dtype, shape, data }: BenchTensor, order: readonly number[]): BenchTensor {
   const strides = shape.map((_, axis) => elementCount(shape.slice(axis + 1)));

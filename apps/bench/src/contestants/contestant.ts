@@ -1,5 +1,7 @@
 import type { BenchModel } from '../models/bench-model.ts';
 import type { BenchTensor } from '../values.ts';
+import type { OpenWorkload } from '../workloads/open-workload.ts';
+import type { SequenceKind } from '../workloads/workload.ts';
 
 /** A model in one library on one device, ready to run. */
 export interface OpenedModel {
@@ -24,6 +26,27 @@ export interface Answer {
   tensors(): readonly BenchTensor[];
 }
 
+/** A workload in one library on one device. */
+export interface OpenedWorkload {
+  /** Does what a sequence begins with; resolves to what does its calls. */
+  begin(kind: SequenceKind, at: number): Promise<() => Promise<SequenceResult>>;
+  /** Of a library that records what it does to do it again: how many recordings it keeps of what ran. */
+  recordings?(): Promise<number>;
+  dispose(): void | Promise<void>;
+}
+
+/** What the calls of a sequence took and gave. */
+export interface SequenceResult {
+  /** Each by the clock, milliseconds. */
+  readonly times: readonly number[];
+  /** Of the processor, in all, told by what runs in another process. */
+  readonly cpuSeconds?: number;
+  /** Of a library that tells: launches of its kernels in all, and how many of them it made as it had recorded them. */
+  readonly launches?: { readonly all: number; readonly replayed: number };
+  /** What the last call gave, in order, as far as it is to be checked. */
+  tensors(): Promise<readonly BenchTensor[]>;
+}
+
 /** A library on a device. */
 export interface Contestant {
   readonly id: string;
@@ -39,4 +62,6 @@ export interface Contestant {
   start(threads: number, address: string): Promise<string>;
   /** Rejects where the library cannot take the model. */
   open(model: BenchModel): Promise<OpenedModel>;
+  /** Rejects as `open` does; not there where a library has no twins of workloads. */
+  openWorkload?(workload: OpenWorkload): Promise<OpenedWorkload>;
 }

@@ -1,5 +1,6 @@
 import {
   init,
+  load,
   optim,
   setJitOptions,
   tensor,
@@ -11,7 +12,9 @@ import {
 } from 'cresset';
 import type { TrainingModel } from '../models/bench-model.ts';
 import type { BenchTensor } from '../values.ts';
-import type { Contestant, OpenedModel } from './contestant.ts';
+import { SequenceRunner, type Filled, type SequenceLibrary } from '../workloads/sequence-runner.ts';
+import type { Workload } from '../workloads/workload.ts';
+import type { Contestant, OpenedModel, OpenedWorkload } from './contestant.ts';
 
 /** Cresset in this thread, where the other libraries run too. */
 export function cresset(device: 'webgpu' | 'cpu'): Contestant {
@@ -44,6 +47,58 @@ export function cresset(device: 'webgpu' | 'cpu'): Contestant {
         dispose: () => module.dispose(),
       };
     },
+    openWorkload: async ({ workload, torchScript }) =>
+      openedWorkload(await load(await torchScript(), { device, worker: false }), workload),
+  };
+}
+
+async function openedWorkload(module: ScriptModule, workload: Workload): Promise<OpenedWorkload> {
+  const { known, fresh, learningRate, checked } = workload;
+  let launches = { all: 0, replayed: 0 };
+  const library: SequenceLibrary<Tensor> = {
+    tensor: ({ data, shape }) => tensor(data, [...shape]),
+    call: await callOf(module, learningRate),
+    dispose: (each) => each.dispose(),
+  };
+  const counting: SequenceLibrary<Tensor> = {
+    ...library,
+    async call(...given) {
+      const results = await library.call(...given);
+      const { dispatches = 0, replayed = 0 } = module.lastRun ?? {};
+      launches = { all: launches.all + dispatches, replayed: launches.replayed + replayed };
+      return results;
+    },
+  };
+  const methods = new Set([...known, ...fresh].flatMap(({ calls }) => calls.map(({ method }) => method)));
+  return {
+    async begin(kind, at) {
+      const runner = new SequenceRunner(counting, workload[kind][at]);
+      await runner.begin();
+      launches = { all: 0, replayed: 0 };
+      return async () => {
+        const times = await runner.go();
+        const answer = runner.results.slice(0, checked).map(benchTensor);
+        return { times, launches, tensors: async () => answer };
+      };
+    },
+    async recordings() {
+      const explanations = await Promise.all([...methods].map((method) => module.explain(method)));
+      const counts = explanations.flatMap(({ stretches }) => stretches.map(({ recordings }) => recordings));
+      return counts.reduce((sum, each) => sum + each, 0);
+    },
+    dispose: () => module.dispose(),
+  };
+}
+
+/** How a call of a workload is done: a step of training where there is a rate to learn with. */
+async function callOf(module: ScriptModule, rate: number | undefined): Promise<SequenceLibrary<Tensor>['call']> {
+  if (rate === undefined) {
+    return async (method, inputs) => tensorsOf(await module.call(method, inputs as readonly Filled<Tensor>[]));
+  }
+  const trainer = await module.trainer({ optimizer: optim.SGD({ lr: rate }), loss: 'cross_entropy' });
+  return async (_method, [batch, classes]) => {
+    const { loss } = await trainer.step(batch as Tensor, classes as Tensor);
+    return [tensor(Float32Array.of(loss), [])];
   };
 }
 
@@ -72,11 +127,14 @@ function dispose(output: Output): void {
   else if (Array.isArray(output)) output.forEach(dispose);
 }
 
-function tensorsIn(output: Output): BenchTensor[] {
-  if (output instanceof Tensor) {
-    const { dtype, shape, data } = output;
-    return [{ dtype, shape, data } as unknown as BenchTensor];
-  }
-  if (output instanceof Map) return [...output.values()].flatMap(tensorsIn);
-  return Array.isArray(output) ? output.flatMap(tensorsIn) : [];
+const tensorsIn = (output: Output): BenchTensor[] => tensorsOf(output).map(benchTensor);
+
+function benchTensor({ dtype, shape, data }: Tensor): BenchTensor {
+  return { dtype, shape, data } as unknown as BenchTensor;
+}
+
+function tensorsOf(output: Output): Tensor[] {
+  if (output instanceof Tensor) return [output];
+  if (output instanceof Map) return [...output.values()].flatMap(tensorsOf);
+  return Array.isArray(output) ? output.flatMap(tensorsOf) : [];
 }

@@ -1,6 +1,8 @@
 import type * as OnnxRuntime from 'onnxruntime-web';
 import type { BenchTensor, NamedTensors } from '../values.ts';
-import type { Contestant } from './contestant.ts';
+import type { OpenWorkload } from '../workloads/open-workload.ts';
+import { carriedOf, SequenceRunner, type Filled, type SequenceLibrary } from '../workloads/sequence-runner.ts';
+import type { Contestant, OpenedWorkload } from './contestant.ts';
 
 type Library = typeof OnnxRuntime;
 
@@ -49,13 +51,66 @@ export function onnxRuntime(provider: 'webgpu' | 'wasm'): Contestant {
         dispose: () => session.release(),
       };
     },
+    openWorkload: (open) => openedWorkload(library, provider, open),
   };
 }
 
-function tensorsOf({ Tensor }: Library, values: NamedTensors): Record<string, OnnxRuntime.Tensor> {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, { dtype, data, shape }]) => [name, new Tensor(dtype, data, shape)]),
-  );
+/** With WebGPU what the next call takes stays on the GPU, as the library lets its users ask for. */
+async function openedWorkload(
+  library: Library,
+  provider: 'webgpu' | 'wasm',
+  { workload, onnx }: OpenWorkload,
+): Promise<OpenedWorkload> {
+  const bytes = await onnx();
+  const { checked } = workload;
+  const sequences = workload.onnx === 'same' || workload.onnx === null ? workload : workload.onnx;
+  const calls = sequences.known.flatMap((each) => each.calls);
+  const staysThere = provider === 'webgpu' && calls.some((call) => carriedOf(call).size > 0);
+  const session = await library.InferenceSession.create(bytes, {
+    executionProviders: [provider],
+    ...(staysThere ? { preferredOutputLocation: 'gpu-buffer' } : {}),
+  });
+  const sequenceLibrary: SequenceLibrary<OnnxRuntime.Tensor> = {
+    tensor: (value) => tensorOf(library, value),
+    async call(_method, inputs, carries) {
+      const values = flat(inputs);
+      if (session.inputNames.length !== values.length) {
+        throw new Error(`the twin takes ${session.inputNames.join(', ')}`);
+      }
+      const results = await session.run(Object.fromEntries(values.map((value, at) => [session.inputNames[at], value])));
+      const outputs = session.outputNames.map((name) => results[name]);
+      if (staysThere) await Promise.all(outputs.map((each, at) => (carries.has(at) ? null : each.getData(true))));
+      return outputs;
+    },
+    dispose: (tensor) => tensor.dispose(),
+  };
+  return {
+    async begin(kind, at) {
+      const runner = new SequenceRunner(sequenceLibrary, sequences[kind][at]);
+      await runner.begin();
+      return async () => {
+        const times = await runner.go();
+        const answer = runner.results.slice(0, checked).map(benchTensor);
+        return { times, tensors: async () => answer };
+      };
+    },
+    dispose: () => session.release(),
+  };
+}
+
+/** Tensors in line, as a graph of ONNX takes them. */
+function flat(values: readonly Filled<OnnxRuntime.Tensor>[]): OnnxRuntime.Tensor[] {
+  return values.flatMap((value) => {
+    if (typeof value === 'number') throw new Error('a graph of ONNX takes no numbers');
+    return 'dims' in value ? [value] : flat(value);
+  });
+}
+
+const tensorOf = ({ Tensor }: Library, { dtype, data, shape }: BenchTensor): OnnxRuntime.Tensor =>
+  new Tensor(dtype, data, shape);
+
+function tensorsOf(library: Library, values: NamedTensors): Record<string, OnnxRuntime.Tensor> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, tensorOf(library, value)]));
 }
 
 function benchTensor({ type, dims, data }: OnnxRuntime.Tensor): BenchTensor {

@@ -19,6 +19,8 @@ declare module 'onnxruntime-web' {
     readonly type: string;
     readonly dims: readonly number[];
     readonly data: ArrayBufferView;
+    /** Brings the elements to the host. @param releases what lies on the GPU then */
+    getData(releases?: boolean): Promise<ArrayBufferView>;
     dispose(): void;
   }
   export interface Session {
@@ -28,7 +30,14 @@ declare module 'onnxruntime-web' {
     release(): Promise<void>;
   }
   export const InferenceSession: {
-    create(model: Uint8Array, options: { readonly executionProviders: readonly string[] }): Promise<Session>;
+    create(
+      model: Uint8Array,
+      options: {
+        readonly executionProviders: readonly string[];
+        /** Where results are left. */
+        readonly preferredOutputLocation?: 'cpu' | 'gpu-buffer';
+      },
+    ): Promise<Session>;
   };
   export const env: {
     readonly versions: { readonly common?: string; readonly web?: string };

@@ -33,14 +33,31 @@ export function pytorch(): Contestant {
       return {
         run: async () => {
           const answer = await ask<readonly TensorReply[]>({ run: 1 });
-          return { tensors: () => answer.map(({ dtype, shape, data }) => tensorOfBytes(dtype, shape, bytesOf(data))) };
+          return { tensors: () => tensorsOf(answer) };
         },
         turn: (milliseconds) => ask<Turn>({ turn: milliseconds }),
         dispose: () => undefined,
       };
     },
+    async openWorkload({ workload }) {
+      const { model, learningRate, checked } = workload;
+      await ask({ open: { workload: { model, learningRate } } });
+      return {
+        async begin(kind, at) {
+          await ask({ begin: workload[kind][at] });
+          return async () => {
+            const turn = await ask<Turn>({ go: 1 });
+            return { ...turn, tensors: async () => tensorsOf(await ask({ answer: checked })) };
+          };
+        },
+        dispose: () => undefined,
+      };
+    },
   };
 }
+
+const tensorsOf = (answer: readonly TensorReply[]): BenchTensor[] =>
+  answer.map(({ dtype, shape, data }) => tensorOfBytes(dtype, shape, bytesOf(data)));
 
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 

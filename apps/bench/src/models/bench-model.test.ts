@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { patternTensor, permuted, tensorOfBytes } from '../values.ts';
+import { patternTensor, permuted, tensorOfBytes, tensorOfSpec } from '../values.ts';
 import { differenceFrom } from './bench-model.ts';
 
 const expectation = (values: number[], step = 1) => ({
@@ -32,6 +32,16 @@ test('an answer of another form is wrong', () => {
 test('the pattern is the one of make-expected.py', () => {
   expect([...patternTensor([3], 0).data]).toEqual([-0.13641977310180664, 0.3319404125213623, -0.4415590167045593]);
   expect([...patternTensor([2], 3, 2).data]).toEqual([0.17168188095092773, -0.2350609302520752]);
+});
+
+test('a tensor is made of a few words', () => {
+  expect(tensorOfSpec({ shape: [2], seed: 3, scale: 2 })).toEqual(patternTensor([2], 3, 2));
+  expect(tensorOfSpec({ shape: [3], seed: 0, below: 10 })).toEqual({
+    dtype: 'int64',
+    shape: [3],
+    data: BigInt64Array.of(3n, 8n, 0n),
+  });
+  expect(tensorOfSpec({ shape: [1, 2], fill: 1, dtype: 'int64' }).data).toEqual(BigInt64Array.of(1n, 1n));
 });
 
 test('axes are put in another order', () => {

@@ -18,7 +18,7 @@ export class BenchClient {
 
   /** @param changed told of every model's result, and of what is being done meanwhile. */
   run(choice: BenchChoice, changed: (report: BenchReport, doing: string) => void): Promise<BenchReport> {
-    let report: BenchReport = { adapter: '', contestants: [], results: [] };
+    let report: BenchReport = { adapter: '', contestants: [], results: [], workloads: [] };
     return this.#ask({ type: 'run', ...choice }, (message, resolve) => {
       switch (message.type) {
         case 'cpu':
@@ -33,6 +33,10 @@ export class BenchClient {
           break;
         case 'result':
           report = { ...report, results: [...report.results, message.result] };
+          changed(report, '');
+          break;
+        case 'workload':
+          report = { ...report, workloads: [...report.workloads, message.result] };
           changed(report, '');
           break;
         case 'done':

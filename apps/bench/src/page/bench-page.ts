@@ -61,6 +61,7 @@ export async function showBench(root: HTMLElement, client: BenchClient): Promise
     for (const part of parts) part.disabled = true;
     const choice = {
       models: models.chosen,
+      workloads: [],
       contestants: libraries.chosen,
       ...lengths[length.value as keyof typeof lengths],
     };
@@ -94,7 +95,7 @@ function header(): HTMLElement {
 /** The table, with a choice of what it tells, and why there are gaps in it. */
 class ResultCard {
   readonly root = element('section', { className: 'card stack', hidden: true });
-  #report: BenchReport = { adapter: '', contestants: [], results: [] };
+  #report: BenchReport = { adapter: '', contestants: [], results: [], workloads: [] };
   #view: View = 'Warm calls';
 
   constructor() {

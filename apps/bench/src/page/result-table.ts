@@ -1,5 +1,6 @@
 import type { Measurement } from '../measure.ts';
-import { firstAnswerOf, meanRatio, milliseconds, ratio, ratioOf, type BenchReport } from '../report.ts';
+import { firstAnswerOf, meanRatio, ratioOf, type BenchReport } from '../report.ts';
+import { milliseconds, ratio } from '../report-text.ts';
 import { element } from './element.ts';
 
 const counted = (count: number, noun: string, plural = 's'): string => `${count} ${noun}${count === 1 ? '' : plural}`;

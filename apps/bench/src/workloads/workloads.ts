@@ -1,0 +1,5 @@
+import { decodingWorkloads } from './decoding.ts';
+import type { Workload } from './workload.ts';
+
+/** What `pnpm bench --workload` knows; PyTorch makes the models when they are asked for. */
+export const workloads: readonly Workload[] = [...decodingWorkloads];
