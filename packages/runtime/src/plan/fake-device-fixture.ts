@@ -27,6 +27,7 @@ export class FakeDevice {
   failsAt = -1;
   readonly replays: { readonly buffers: readonly DeviceBuffer[]; readonly numbers: readonly (number | bigint)[] }[] =
     [];
+  recorded = 0;
   forgotten = 0;
 
   /** It, as far as who works with memory asks. */
@@ -80,6 +81,7 @@ export class ComputingDevice extends FakeDevice {
     prepare: (kernel) => prepared([kernel]),
     together: () => null,
     record: (launches, given, scratch): FakeList => {
+      this.recorded++;
       const buffers = scratch.map((byteLength) => ({ byteLength, isLost: false, bytes: new Uint8Array(byteLength) }));
       return { byteLength: 0, launches, given, scratch: buffers };
     },

@@ -132,6 +132,42 @@ test('a recording holds for tensors that lie as those did which it was made with
   ]);
 });
 
+const ofLength = (length: number): Tensor => row(...Array.from({ length }, (_, at) => at));
+
+test('shapes that never come again are recorded three times, and not any more', async () => {
+  const planned = new Planned(scaled);
+  for (let length = 1; length <= 100; length++) {
+    const [[a, c], replays] = await planned.outcome(ofLength(length), ofLength(length));
+    expect([a.length, a.at(-1), c.length, replays]).toEqual([length, 2 * (length - 1), length, 0]);
+  }
+  expect(planned.fake.recorded).toBe(3);
+});
+
+test('shapes that come in turns are recorded when they come again, and replayed from then on', async () => {
+  const planned = new Planned(scaled);
+  const replays: number[] = [];
+  for (let round = 0; round < 4; round++) {
+    const before = planned.fake.replays.length;
+    for (let length = 1; length <= 20; length++) await planned.call(ofLength(length), ofLength(length));
+    replays.push(planned.fake.replays.length - before);
+  }
+  expect(replays).toEqual([0, 3, 20, 20]);
+  expect(planned.fake.recorded).toBe(20);
+});
+
+test('beside a shape that is always replayed, those that never come again are not recorded either', async () => {
+  const planned = new Planned(scaled);
+  for (let length = 2; length <= 50; length++) {
+    await planned.call(ofLength(1), ofLength(1));
+    await planned.call(ofLength(length), ofLength(length));
+  }
+  expect(planned.fake.recorded).toBe(4);
+  // What came before is worth a recording the second time.
+  const again = async (): Promise<number> => (await planned.outcome(ofLength(40), ofLength(40)))[1];
+  expect([await again(), await again(), await again()]).toEqual([0, 1, 1]);
+  expect(planned.fake.recorded).toBe(5);
+});
+
 test('what is written over is written over by a replay as well', async () => {
   const planned = new Planned(`
 graph(%x : Tensor):

@@ -14,6 +14,7 @@ import { loopBodyAt, type LoopBody, type LoopInProgress } from './recording/loop
 import type { Recorded } from './recording/recorded.ts';
 import { maxLaunches, Recording } from './recording/recording.ts';
 import { refusalOf } from './recording/recordable.ts';
+import { SeenVisits } from './seen-visits.ts';
 import { makeStretch } from './stretch-builder.ts';
 import type { Stretch } from './stretch.ts';
 
@@ -25,8 +26,8 @@ const maxLaunchesKept = 32_768;
 const maxAtPlace = 512;
 /** So many attempts at a place come to nothing before there are no more. */
 const maxUseless = 2;
-/** After so many recordings at a place none of which was ever of use, it rests for as many visits. */
-const maxUnused = 512;
+/** After so many recordings in a row at a place that were never replayed, only visits like earlier ones are recorded there. */
+const maxUnused = 3;
 
 /** Loops of fewer trips are gone through trip by trip. */
 const minRolledTrips = 4;
@@ -43,11 +44,14 @@ interface Site {
   readonly stretches: Stretch[];
   last: Stretch | null;
   useless: number;
-  /** Recordings since one was replayed. */
-  unused: number;
-  resting: number;
-  /** Registers whose numbers were others than recordings had been made for. */
+  /** Recordings so far, and how many there were when the latest was made that was ever replayed. */
+  recorded: number;
+  useful: number;
+  /** What visits were like that were not recorded. */
+  readonly seen: SeenVisits;
+  /** Registers whose numbers were others than recordings had been made for, and how many of them the latest recording knew of. */
   readonly varying: Set<number>;
+  varyingKnown: number;
   /** What of a loop begins here, where its trips may be rolled. */
   loop: RolledLoop | null;
   /** Where the latest recording ended, and why. */
@@ -94,7 +98,7 @@ export class StretchPlanner implements Planner {
   #at = 0;
   /** Recordings that wait for what runs them to go on. */
   readonly #suspended = new Set<Recording>();
-  /** Instructions of a stretch that is not worth another recording now: nothing begins among them. */
+  /** Instructions of a stretch that is not worth a recording this time: nothing begins among them. */
   #passedOver: { readonly frame: Frame; readonly start: number; readonly end: number } | null = null;
 
   constructor(
@@ -194,7 +198,7 @@ export class StretchPlanner implements Planner {
       if (site.last) site.last.next = stretch;
       site.last = stretch;
     }
-    site.unused = 0;
+    site.useful = Math.max(site.useful, stretch.number);
     stretch.lastUse = ++this.#clock;
     // Errors are told at an instruction that has begun.
     frame.programCounter++;
@@ -252,12 +256,13 @@ export class StretchPlanner implements Planner {
   // ---- recording
 
   #isWorthRecording(site: Site, frame: Frame): boolean {
-    if (site.resting > 0) {
-      site.resting--;
-      this.#passedOver = { frame, start: frame.programCounter, end: site.end!.at };
-      return false;
-    }
-    return site.useless < maxUseless;
+    const { recorded, useful, last, seen, varying, varyingKnown } = site;
+    if (site.useless >= maxUseless) return false;
+    // A recording that knows of another number that varies may serve where those before did not.
+    if (!last || recorded - useful < maxUnused || varying.size > varyingKnown) return true;
+    if (seen.comesAgain(last.likeness(frame, this.context))) return true;
+    this.#passedOver = { frame, start: frame.programCounter, end: site.end!.at };
+    return false;
   }
 
   #begin(frame: Frame, at: number, callers: () => CallInProgress[], loop: LoopInProgress | null = null): void {
@@ -337,7 +342,8 @@ export class StretchPlanner implements Planner {
     if (site.last) site.last.next = stretch;
     site.last = stretch;
     site.stretches.push(stretch);
-    if (++site.unused > maxUnused) site.resting = site.unused;
+    stretch.number = ++site.recorded;
+    site.varyingKnown = site.varying.size;
     this.#stretches.set(stretch, site);
     if (site.stretches.length > maxAtPlace) this.#forget(leastUsed(site.stretches));
     while (this.#stretches.size > maxStretches || this.#launches > maxLaunchesKept) {
@@ -363,9 +369,11 @@ export class StretchPlanner implements Planner {
       stretches: [],
       last: null,
       useless: 0,
-      unused: 0,
-      resting: 0,
+      recorded: 0,
+      useful: 0,
+      seen: new SeenVisits(),
       varying: new Set(),
+      varyingKnown: 0,
       loop: this.#rolledLoopAt(frame, at),
       end: null,
     });

@@ -11,6 +11,7 @@ import type { RepeatedStep } from './recording/host-step.ts';
 import { GrowingList, SameLength, type AttributeOrigin, type LiveIn } from './recording/live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
 import type { ContentNote, Draw, Step } from './recording/recording-notes.ts';
+import { likenessOf } from './seen-visits.ts';
 import type { StretchStorages } from './stretch-storages.ts';
 
 /** Where a number comes from that a replay writes among the params of its launches. */
@@ -33,6 +34,8 @@ export type NumberSource =
 export class Stretch {
   /** When it was last replayed or made, as its planner counts. */
   lastUse = 0;
+  /** Which recording of its place it is; 0 of rolled trips. */
+  number = 0;
   /** What was replayed at the same place after it the last time: a loop's trips come in one order. */
   next: Stretch | null = null;
   /** What its live-ins are, while it is looked at or replayed. */
@@ -138,6 +141,24 @@ export class Stretch {
       if (liveIn >= 0 && (values[liveIn] as Tensor).storage !== storage) return false;
     }
     return this.storages.canReachDevice(device);
+  }
+
+  /**
+   * A number for what its live-ins are now, as far as it goes by them and nothing has to be computed for that: visits for which it is
+   * another one need recordings of their own.
+   */
+  likeness(frame: Frame, context: RuntimeContext): number {
+    const values = this.#values;
+    let hash = 0;
+    this.liveIns.forEach((liveIn, at) => {
+      const { origin, isGuarded, open } = liveIn;
+      if (origin.kind === 'computed' || origin.kind === 'host') return;
+      const value = this.#valueOf(liveIn, frame, context);
+      values[at] = value ?? null;
+      if (isGuarded) hash = likenessOf(value, open?.isRead === false, hash);
+    });
+    values.fill(null);
+    return hash;
   }
 
   /** Whether no list that grows is one whose items it goes by. */

@@ -180,8 +180,8 @@ def scan(x: Tensor, w: Tensor):
       expect(dispatches - replayed).toBe(1);
     }
     const recordings = functions.explain('rows').stretches.map(({ recordings: count }) => count);
-    // The loop's body stands there eight times over, and once for the trips that are left.
-    expect(recordings).toEqual([5, 3, 2]);
+    // Of shapes that do not come again three are recorded. The loop's body stands there eight times over, and once for the trips that are left.
+    expect(recordings).toEqual([3, 3, 2]);
   });
 
   it('is explained by its stretches, and by what ends them', async () => {
@@ -415,7 +415,8 @@ def f(x: Tensor):
       let objects = 0;
       const valuesAlive = () => [Storage, Tensor, Execution].map(alive);
       for (let run = 0; run < 10_000; run++) {
-        await once(functions, 'softmax', [300 + ((run * 797) % 1000), 4]);
+        // What comes twice is worth a recording.
+        await once(functions, 'softmax', [300 + (((run >> 1) * 797) % 1000), 4]);
         if (run !== 5000) continue;
         peak = device.memory().peak;
         values = valuesAlive();
