@@ -41,11 +41,12 @@ export function patternTensor(shape: readonly number[], seed: number, scale = 1)
   return { dtype: 'float32', shape, data };
 }
 
-/** A tensor in a few words: numbers as `patternTensor` has them, whole ones from 0 on, or one everywhere. */
+/** A tensor in a few words: numbers as `patternTensor` has them, whole ones from 0 on, one everywhere, or 1 but for so many zeros at the beginning or the end of each row. */
 export type TensorSpec =
   | { readonly shape: readonly number[]; readonly seed: number; readonly scale?: number }
   | { readonly shape: readonly number[]; readonly seed: number; readonly below: number }
-  | { readonly shape: readonly number[]; readonly fill: number; readonly dtype: 'float32' | 'int64' };
+  | { readonly shape: readonly number[]; readonly fill: number; readonly dtype: 'float32' | 'int64' }
+  | { readonly shape: readonly [number, number]; readonly zeros: readonly number[]; readonly side: 'left' | 'right' };
 
 /** apps/bench/workloads/sequences.py has the same in PyTorch. */
 export function tensorOfSpec(spec: TensorSpec): BenchTensor {
@@ -59,6 +60,13 @@ export function tensorOfSpec(spec: TensorSpec): BenchTensor {
       shape,
       data: isFloat ? new Float32Array(length).fill(fill) : new BigInt64Array(length).fill(BigInt(fill)),
     };
+  }
+  if ('zeros' in spec) {
+    const [, columns] = spec.shape;
+    const isOne = (row: number, column: number): boolean =>
+      spec.side === 'left' ? column >= spec.zeros[row] : column < columns - spec.zeros[row];
+    const bits = spec.zeros.flatMap((_, row) => Array.from({ length: columns }, (_each, at) => isOne(row, at)));
+    return { dtype: 'int64', shape, data: BigInt64Array.from(bits, BigInt) };
   }
   if (!('below' in spec)) return patternTensor(shape, spec.seed, spec.scale);
   const numbers = patternTensor(shape, spec.seed).data as Float32Array;

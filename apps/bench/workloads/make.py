@@ -17,7 +17,7 @@ exporter._add_onnxscript_fn = lambda graph, _functions: graph
 
 def write_model(folder, name):
     model = made(name)
-    torch.jit.script(model.module).save(str(folder / f"{name}.pt"))
+    torch.jit.script(model.module.eval()).save(str(folder / f"{name}.pt"))
     if model.twin is None:
         return
     with warnings.catch_warnings(), torch.no_grad():

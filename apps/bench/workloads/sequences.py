@@ -21,6 +21,9 @@ def tensor_of(spec):
     shape = spec["shape"]
     if "fill" in spec:
         return torch.full(shape, spec["fill"], dtype=getattr(torch, spec["dtype"]))
+    if "zeros" in spec:
+        columns = torch.arange(shape[1]) if spec["side"] == "left" else torch.arange(shape[1]).flip(0)
+        return (columns >= torch.tensor(spec["zeros"]).unsqueeze(1)).long()
     if "below" in spec:
         return ((pattern(shape, spec["seed"], 1).double() + 0.5) * spec["below"]).floor().long()
     return pattern(shape, spec["seed"], spec.get("scale", 1))

@@ -43,8 +43,8 @@ export interface SequenceResult {
   readonly cpuSeconds?: number;
   /** Of a library that tells: launches of its kernels in all, and how many of them it made as it had recorded them. */
   readonly launches?: { readonly all: number; readonly replayed: number };
-  /** What the last call gave, in order, as far as it is to be checked. */
-  tensors(): Promise<readonly BenchTensor[]>;
+  /** What the last call gave, in order, as far as it is to be checked; null where there is nothing to hold it against. */
+  tensors(): Promise<readonly BenchTensor[] | null>;
 }
 
 /** A library on a device. */

@@ -42,6 +42,9 @@ test('a tensor is made of a few words', () => {
     data: BigInt64Array.of(3n, 8n, 0n),
   });
   expect(tensorOfSpec({ shape: [1, 2], fill: 1, dtype: 'int64' }).data).toEqual(BigInt64Array.of(1n, 1n));
+  const rows = (side: 'left' | 'right') => tensorOfSpec({ shape: [2, 3], zeros: [2, 0], side }).data;
+  expect(rows('left')).toEqual(BigInt64Array.of(0n, 0n, 1n, 1n, 1n, 1n));
+  expect(rows('right')).toEqual(BigInt64Array.of(1n, 0n, 0n, 1n, 1n, 1n));
 });
 
 test('axes are put in another order', () => {

@@ -28,6 +28,11 @@ export interface Sequences {
   readonly fresh: readonly Sequence[];
 }
 
+export interface OnnxSequences extends Sequences {
+  /** What the twin gives is something else, of which there is no answer to hold it against. */
+  readonly isUnchecked?: boolean;
+}
+
 export type SequenceKind = keyof Sequences;
 
 /** Many calls of one model that are not of one size, as users have them. */
@@ -41,7 +46,9 @@ export interface Workload extends Sequences {
    * The calls of the twin in ONNX, in the order of its inputs: the same, or those of a twin that keeps nothing itself; null where there is
    * no twin.
    */
-  readonly onnx: 'same' | Sequences | null;
+  readonly onnx: 'same' | OnnxSequences | null;
+  /** Where the calls of a sequence are one to the other side: times are of sequences then. */
+  readonly isWhole?: boolean;
   /** Of a model that is trained: calls take a batch and its classes, and give the loss before the step. */
   readonly learningRate?: number;
   /** So many of the tensors that the last call of a sequence gives have to be PyTorch's. */

@@ -13,7 +13,10 @@ function sizesOf({ before, calls }: Sequence): string {
   return JSON.stringify([...before, ...calls].map(({ inputs }) => inputs.map(sizes)));
 }
 
-test.each(workloads)('$name: sizes that are to be new are none of the known ones', ({ known, fresh, onnx }) => {
+// How many boxes an image has is not told by its size.
+const bySizes = workloads.filter(({ name }) => name !== 'detection');
+
+test.each(bySizes)('$name: sizes that are to be new are none of the known ones', ({ known, fresh, onnx }) => {
   for (const each of onnx === null || onnx === 'same' ? [{ known, fresh }] : [{ known, fresh }, onnx]) {
     const seen = new Set(each.known.map(sizesOf));
     const found = each.fresh.map(sizesOf);
