@@ -48,6 +48,9 @@ it.each<[expression: string, args: readonly (() => Tensor)[], message: string]>(
 
 it.each<[expression: string, args: readonly (() => Tensor)[], dtype: string, expected: readonly number[]]>([
   ['F.mse_loss(x0, x1, reduction="none")', [longs, floats], 'float32', [0.25, 0.0625, 0]],
+  ['F.mse_loss(x0, x1, reduction="none")', [floats, bools], 'float32', [0.25, 0.0625, 0]],
+  ['F.smooth_l1_loss(x0, x1, reduction="none")', [bools, floats], 'float32', [0.125, 0.03125, 0]],
+  ['F.huber_loss(x0, x1, reduction="none")', [floats, bools], 'float32', [0.125, 0.03125, 0]],
   ['F.huber_loss(x0, x1, reduction="none")', [floats, doubles], 'float32', [0.125, 0.03125, 0]],
   ['F.hinge_embedding_loss(x0, x1, 1.75, reduction="none")', [longs, floats], 'int64', [1, 1, 1]],
   ['F.binary_cross_entropy(x0, x1, x2, reduction="sum")', [floats, floats, doubles], 'float32', [Math.log(2)]],

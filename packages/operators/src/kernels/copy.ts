@@ -1,7 +1,7 @@
 import { narrowView } from './views.ts';
 import { type Pieces, finish } from './loops/pieces.ts';
 import { bitsToNumber, elementSize, isComplex, numelOf, realType, Tensor, type ScalarType } from '@cresset/tensor';
-import { cast, exprTypeOf } from '@cresset/tensorexpr';
+import { binary, cast, exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from './broadcast.ts';
 import { overlapsPartially } from './dimensions.ts';
 import { deviceViews, evaluationPieces, hostLoad } from './loops/pointwise.ts';
@@ -29,7 +29,10 @@ export function copyInto(target: Tensor, source: Tensor): void {
     return;
   }
   if (isComplex(expanded.dtype)) {
-    copyInto(target, partOf(expanded, 0));
+    if (target.dtype === 'bool') {
+      const loads = [hostLoad(partOf(expanded, 0)), hostLoad(partOf(expanded, 1))];
+      finish(evaluationPieces(target, binary('or', cast('bool', loads[0]), cast('bool', loads[1])), loads, true));
+    } else copyInto(target, partOf(expanded, 0));
     return;
   }
   if (overlapsPartially(target, expanded)) {
@@ -147,12 +150,10 @@ export function lowerCopy(target: Tensor, source: Tensor, context: LoweringConte
     lowerCopy(partOf(target, 1), isComplex(source.dtype) ? partOf(source, 1) : zero, context, label);
     return;
   }
-  if (isComplex(source.dtype)) {
-    lowerCopy(target, partOf(source, 0), context, label);
-    return;
-  }
-  const { axes, views, target: view } = deviceViews(target, [source]);
-  const value = cast(exprTypeOf(target.dtype), views[0].at(axes));
+  const parts = isComplex(source.dtype) ? [partOf(source, 0), partOf(source, 1)] : [source];
+  const { axes, views, target: view } = deviceViews(target, parts);
+  const [own, imaginary] = views.map((each) => cast(exprTypeOf(target.dtype), each.at(axes)));
+  const value = target.dtype === 'bool' && imaginary ? binary('or', own, imaginary) : own;
   context.launch({
     kind: 'nest',
     label,

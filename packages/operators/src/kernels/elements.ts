@@ -136,10 +136,16 @@ export function scalarWriter(tensor: Tensor): (offset: number, value: Scalar) =>
   }
   const writeInteger = bigintWriter(tensor);
   const writeNumber = numberWriter(tensor);
+  const isBool = tensor.dtype === 'bool';
   return (offset, value) => {
     if (typeof value === 'bigint') writeInteger(offset, value);
-    else writeNumber(offset, value instanceof Complex ? value.re : Number(value));
+    else writeNumber(offset, isBool ? Number(scalarToTruth(value)) : scalarToNumber(value));
   };
+}
+
+/** Whether a Scalar is another number than zero. */
+export function scalarToTruth(value: Scalar): boolean {
+  return value instanceof Complex ? value.re !== 0 || value.im !== 0 : Number(value) !== 0;
 }
 
 /** The number a Scalar stands for; of a complex one the real part. */

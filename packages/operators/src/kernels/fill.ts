@@ -10,6 +10,7 @@ import { scalarDtype } from './type-promotion.ts';
 
 /** A Scalar as an expression of the dtype it is written to. */
 function valueFor(value: Scalar, dtype: ScalarType): Expr {
+  if (dtype === 'bool') return scalarParam(value, dtype);
   return cast(exprTypeOf(dtype), scalarParam(value, typeof value === 'number' ? 'float64' : scalarDtype(value)));
 }
 

@@ -1,6 +1,7 @@
 import { Complex, NumberType, scalarTypeFromCode } from '@cresset/ir';
 import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { scalar } from '../../table/builders.ts';
+import { copyInto } from '../../kernels/copy.ts';
 import { scalarWriter } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { fillInto } from '../../kernels/fill.ts';
@@ -57,12 +58,6 @@ const EMPTY_LIST_HINT =
   '\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to create an empty list of another ' +
   'type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)';
 
-/** Floats, and the parts of complex numbers, are of the default dtype before they become what is asked for. */
-function ofDefaultDtype(value: Scalar): Scalar {
-  if (value instanceof Complex) return new Complex(Math.fround(value.re), Math.fround(value.im));
-  return typeof value === 'number' ? Math.fround(value) : value;
-}
-
 function listTensor(list: List, elements: ScalarType, dtype: ScalarType): Tensor {
   const sizes = sizesOf(list);
   const tensor = Tensor.empty(sizes, dtype);
@@ -70,7 +65,8 @@ function listTensor(list: List, elements: ScalarType, dtype: ScalarType): Tensor
   const write = scalarWriter(tensor);
   let offset = 0;
   forEachNumber(list, sizes, (value) =>
-    write(offset++, elements === 'float32' ? ofDefaultDtype(Number(value)) : value),
+    // Floats are of the default dtype before they become what is asked for.
+    write(offset++, elements === 'float32' ? Math.fround(Number(value)) : value),
   );
   return tensor;
 }
@@ -80,7 +76,13 @@ function ofData(data: IValue, dtype: IValue): Tensor {
     const elements = elementDtype(data);
     return listTensor(data, elements, dtypeOr(dtype, elements));
   }
-  return scalarTensor(ofDefaultDtype(data as Scalar), dtypeOr(dtype, scalarDtype(data as Scalar)));
+  // It is one of the dtype that such numbers have, and is then converted.
+  const made = scalarTensor(data as Scalar, scalarDtype(data as Scalar));
+  const asked = dtypeOr(dtype, made.dtype);
+  if (asked === made.dtype) return made;
+  const converted = Tensor.empty([], asked);
+  copyInto(converted, made);
+  return converted;
 }
 
 /** A number that a program turns into a tensor is a double, not the default dtype. */

@@ -8,6 +8,7 @@ import { convertedPieces, copyPieces, partOf } from '../../kernels/copy.ts';
 import { warnOfExpanded } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
+import { checkValueFits } from '../../kernels/numbers/scalar-range.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import type { LoweringContext, OperatorRow, Sharing, TensorMeta } from '../../table/row.ts';
 import { elementCombiner, elementMover, operandReader, offsetsInPieces } from './element-moves.ts';
@@ -247,8 +248,10 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
       () =>
         `Index put requires the source and destination dtypes match, got ${indexPutName(self.dtype)} for the destination and ${indexPutName(values.dtype)} for the source.`,
     );
+    const mask = filledMask(args);
+    if (mask) checkValueFits(values, self.dtype);
     // Positions that a mask picks have to be counted before anything is put there.
-    return dependsOnMask(indices) && !filledMask(args) ? null : { sizes: self.sizes, dtype: self.dtype };
+    return dependsOnMask(indices) && !mask ? null : { sizes: self.sizes, dtype: self.dtype };
   },
   host: putAtIndices,
   device: async (args, context) => {

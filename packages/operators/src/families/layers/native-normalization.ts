@@ -32,6 +32,13 @@ export const nativeNormalizationRows: readonly OperatorRow[] = [
     'aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)',
     `
 def _batch_norm_impl_index(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tuple[Tensor, Tensor, Tensor, Tensor, int]:
+    if input.numel() == 0:
+        empty = input.clone()
+        if weight is not None:
+            empty = empty * weight[0]
+        if bias is not None:
+            empty = empty + bias[0]
+        return empty, input.new_empty([0]), input.new_empty([0]), torch.empty([0], dtype=0), 0
     out, mean, invstd = torch.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return out, mean, invstd, torch.empty([0], dtype=0), 0
 `,

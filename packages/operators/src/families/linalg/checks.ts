@@ -1,4 +1,4 @@
-import { isComplex, isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, promoteTypes, type ScalarType, type Tensor } from '@cresset/tensor';
 import { check, notImplementedFor, OperatorError } from '../../kernels/errors.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 
@@ -12,6 +12,28 @@ export function checkFloating(self: Tensor, api: string, lowPrecision = false): 
   check(
     lowPrecision || !['float16', 'bfloat16', 'complex32'].includes(self.dtype),
     `${api}: Low precision dtypes not supported. Got ${dtypeName(self.dtype)}`,
+  );
+}
+
+/** What norms say of the dtype of their input, and of the one they are asked for (checkNormDtype). */
+export function checkNormDtypes(api: string, self: ScalarType, dtype: ScalarType | null | undefined): void {
+  check(
+    isFloatingPoint(self) || isComplex(self),
+    `${api}: Expected a floating point or complex tensor as input. Got ${dtypeName(self)}`,
+  );
+  if (!dtype) return;
+  check(
+    isFloatingPoint(dtype) || isComplex(dtype),
+    `${api}: dtype should be floating point or complex, but got ${dtypeName(dtype)}`,
+  );
+  const kind = isComplex(self) ? 'complex' : 'real';
+  check(
+    isComplex(self) === isComplex(dtype),
+    `${api}: dtype should be ${kind} for ${kind} inputs, but got ${dtypeName(dtype)}`,
+  );
+  check(
+    promoteTypes(self, dtype) === dtype,
+    `${api}: the dtype of the input (${dtypeName(self)}) should be convertible without narrowing to the specified dtype (${dtypeName(dtype)})`,
   );
 }
 

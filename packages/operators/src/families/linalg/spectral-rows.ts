@@ -9,7 +9,7 @@ import { check, OperatorError } from '../../kernels/errors.ts';
 import { readNumbers } from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { checkFloating, checkMatrix, checkSquare, epsilonOf, refuseKernel } from './checks.ts';
+import { checkFloating, checkMatrix, checkNormDtypes, checkSquare, epsilonOf, refuseKernel } from './checks.ts';
 import { hermitianEigen, singularValues, type SingularValues } from './jacobi.ts';
 import { luFactor, luSolve } from './lu.ts';
 import { Matrix, readMatrices, readParts, writeMatrices, writeVectors } from './matrix.ts';
@@ -125,7 +125,7 @@ function normRow(schema: string, plan: (args: NormArgs) => NormPlan): OperatorRo
 
 function planMatrixNorm({ self, ord, dim, dtype }: NormArgs, api = 'linalg.matrix_norm'): NormPlan {
   checkMatrix(self, api);
-  checkFloating(converted(self.asStrided([0], [1]), dtype), api, true);
+  checkNormDtypes(api, self.dtype, dtype);
   const order = orderOf(ord ?? 'fro', api);
   // Those that come of singular values.
   if (order === 2 || order === -2 || order === 'nuc') checkFloating(converted(self.asStrided([0], [1]), dtype), api);
@@ -152,7 +152,7 @@ function planNorm(args: NormArgs): NormPlan {
   }
   const isMatrix = ord !== null && ord !== undefined && (dim ? dim.length === 2 : self.dim === 2);
   if (isMatrix || typeof ord === 'string') return planMatrixNorm({ ...args, dim: dim ?? [-2, -1] });
-  checkFloating(converted(self.asStrided([0], [1]), args.dtype), 'linalg.vector_norm', true);
+  checkNormDtypes('linalg.vector_norm', self.dtype, args.dtype);
   const dims = dim ? wrapDims(dim, self.dim).filter((each) => each < self.dim) : [...self.sizes.keys()];
   return { dims, matrix: null, vector: ord === null || ord === undefined ? 2 : Number(ord) };
 }

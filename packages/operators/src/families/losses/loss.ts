@@ -5,7 +5,8 @@ import type { OperatorRow } from '../../table/row.ts';
 
 /**
  * Appended to each text. `reduce`: 0 keeps every element's loss, 1 averages, 2 sums. `within`: a loss that PyTorch works out in memory made for one of its arguments has
- * that one's dtype and sizes, or is refused as an operator in place is.
+ * that one's dtype and sizes, or is refused as an operator in place is. `distance_of`: the kernels of losses take truths for numbers, which a
+ * subtraction does not.
  */
 const shared = `
 def reduce(loss: Tensor, reduction: int) -> Tensor:
@@ -14,6 +15,13 @@ def reduce(loss: Tensor, reduction: int) -> Tensor:
     if reduction == 2:
         return loss.sum()
     return loss
+
+def distance_of(self: Tensor, target: Tensor) -> Tensor:
+    if self.dtype == 11:
+        return self.to(target.dtype) - target
+    if target.dtype == 11:
+        return self - target.to(self.dtype)
+    return self - target
 
 def within(loss: Tensor, memory: Tensor) -> Tensor:
     if loss.dtype == memory.dtype and loss.size() == memory.size():
@@ -36,7 +44,7 @@ export const lossRows: readonly OperatorRow[] = [
     `
 def mse_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
     ${floating('mse_cpu')}
-    difference = self - target
+    difference = distance_of(self, target)
     return reduce(difference * difference, reduction)
 `,
     true,
@@ -56,7 +64,7 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int, beta: float) ->
     if beta == 0:
         return reduce(torch.abs(self - target), reduction)
     ${floating('smooth_l1_cpu')}
-    distance = torch.abs(self - target)
+    distance = torch.abs(distance_of(self, target))
     return reduce(torch.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction)
 `,
     true,
@@ -67,7 +75,7 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int, beta: float) ->
 def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     assert delta > 0, "huber_loss does not support non-positive values for delta."
     ${floating('huber_cpu')}
-    distance = torch.abs(self - target)
+    distance = torch.abs(distance_of(self, target))
     loss = torch.where(distance < delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
     if loss.dtype != self.dtype:
         loss = torch.zeros_like(loss, dtype=self.dtype).add_(loss)

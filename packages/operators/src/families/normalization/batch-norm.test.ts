@@ -1,6 +1,6 @@
 import { bfloatToNumber, numberToBfloat, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { describe, expect, test } from 'vitest';
-import { elements, run, runAll, tensor } from '../../operator-fixture.ts';
+import { elements, ints, run, runAll, shown, tensor } from '../../operator-fixture.ts';
 import { runLowered } from '../../oracle/run-lowered.ts';
 import { findRow } from '../../table/register.ts';
 
@@ -104,4 +104,27 @@ test.each([
     [67, 1.7578125],
     [2352, 100.5],
   ]);
+});
+
+test('what has no elements is refused where it would tell mean and deviation', () => {
+  const [mean, variance] = [tensor([0, 0, 0]), tensor([1, 1, 1])];
+  const call = (input: Tensor, training: boolean): IValue[] =>
+    runAll('aten::native_batch_norm', input, null, null, mean, variance, training, 0.1, 1e-5);
+  expect(() => call(tensor([], [2, 3, 0]), true)).toThrow(
+    'input tensor must have at least one element, but got input_sizes = [2, 3, 0]',
+  );
+  expect(call(tensor([], [0, 3]), false).map(shown)).toEqual([
+    [[0, 3], []],
+    [[0], []],
+    [[0], []],
+  ]);
+});
+
+test.each([
+  ['the host', runAll],
+  ['devices', (name: string, ...args: IValue[]) => runLowered(findRow(name, '')!, args)],
+])('rows of no elements have a mean of zero and no deviation on %s', (_, runOn) => {
+  const [, mean, rstd] = runOn('aten::native_layer_norm', tensor([], [2, 0]), ints(0n), null, null, 1e-5);
+  expect(elements(mean)).toEqual([0, 0]);
+  expect(elements(rstd)).toEqual([NaN, NaN]);
 });

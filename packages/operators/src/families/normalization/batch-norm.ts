@@ -1,4 +1,5 @@
 import { Tensor, type ScalarType } from '@cresset/tensor';
+import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { kernel, pointwise, view } from '../../table/builders.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
@@ -99,7 +100,14 @@ export const operands = 'Tensor input, Tensor? weight, Tensor? bias';
 export const optionalRunning = 'Tensor? running_mean, Tensor? running_var';
 export const saving = {
   out: 'out(out, save_mean, save_invstd)',
-  shape: (args: BatchNormArgs): TensorMeta[] => [batchNormShape(args), statisticsShape(args), statisticsShape(args)],
+  shape: (args: BatchNormArgs): TensorMeta[] => {
+    const out = batchNormShape(args);
+    check(
+      !args.training || args.input.numel > 0,
+      () => `input tensor must have at least one element, but got input_sizes = ${sizesText(args.input.sizes)}`,
+    );
+    return [out, statisticsShape(args), statisticsShape(args)];
+  },
 };
 
 interface InstanceNormArgs extends Omit<BatchNormArgs, 'training'> {

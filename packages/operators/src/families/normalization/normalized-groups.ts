@@ -1,6 +1,7 @@
 import { inRuns, type Pieces } from '../../kernels/loops/pieces.ts';
 import { numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
 import { axis, reduce, TensorView, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { lowerFill } from '../../kernels/fill.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext } from '../../table/row.ts';
 import { add, div, floatParam, mul, roundedTo, sub } from '../../kernels/expressions.ts';
@@ -127,7 +128,7 @@ function* momentsOf({ input, outer, center, bfloatMoments = false }: Normalizati
       const base = x.outer[group];
       let sum = mean[group];
       for (let i = start; i < end; i++) sum += x.data[base + x.inner[i]];
-      mean[group] = end === count ? sum / count : sum;
+      mean[group] = end === count && count > 0 ? sum / count : sum;
     });
   }
   yield* inRuns(mean.length, count, 2, (group, start, end) => {
@@ -156,7 +157,12 @@ function* updateRunning(running: NonNullable<Normalization['running']>, { mean, 
 /** One kernel: reductions a group, and the elements stored over the inner axes. */
 export function lowerNormalize(label: string, normalization: Normalization, context: LoweringContext): void {
   const { outer, eps, given, saved, running, center, statisticsDtype, bfloatMoments } = normalization;
-  if (normalization.out.numel === 0) return;
+  if (normalization.out.numel === 0) {
+    // Groups of no elements have a mean of 0, and no variance.
+    if (saved?.mean?.numel) lowerFill(saved.mean, 0n, context, label);
+    if (saved?.rstd.numel) lowerFill(saved.rstd, NaN, context, label);
+    return;
+  }
   const count = numelOf(normalization.input.sizes.slice(outer));
   const { input, out, weight, bias } = joinInner(normalization);
   const x = new TensorView(input);

@@ -4,6 +4,7 @@ import { kernel } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { scalarToBigint, scalarToNumber, scalarWriter } from '../../kernels/elements.ts';
+import { checkScalarFits } from '../../kernels/numbers/scalar-range.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -171,9 +172,10 @@ function paddingRow<Args>(schema: string, rule: (args: Args) => Padding, out: bo
   return kernel<Args>(schema, {
     out,
     shape(args): TensorMeta {
-      const { self, mode, pad } = rule(args);
+      const { self, mode, pad, value } = rule(args);
       const borders = bordersOf(self.dim, pad);
       checkPadding(self, mode, pad, borders);
+      if (mode === 'constant' && pad.some((size) => size > 0)) checkScalarFits(value, self.dtype);
       return { sizes: paddedSizes(self, borders), dtype: self.dtype };
     },
     *host(args, [result]) {

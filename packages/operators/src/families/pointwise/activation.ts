@@ -3,6 +3,7 @@ import { binary, constant, select, unary, type Expr } from '@cresset/tensorexpr'
 import { pointwise, through } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { checkOperandsFit } from '../../kernels/numbers/scalar-range.ts';
 import type { OperatorRow, PointwiseArguments, PointwiseRule } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -70,6 +71,7 @@ const hardtanh: PointwiseRule = {
       dtype !== 'uint8' || (Number(low) >= 0 && Number(high) >= 0),
       'cannot do hardtanh on an unsigned type with negative limits',
     );
+    checkOperandsFit(dtype, { low, high }, 'low', 'high');
   },
   body: ({ self, min_val: low, max_val: high }) => clamp(self, low, high),
 };
@@ -145,6 +147,7 @@ export const activationRows: readonly OperatorRow[] = [
   ),
   pointwise('aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor', {
     dtype: 'same-as-first',
+    refuses: (dtype, args) => checkOperandsFit(dtype, args, 'threshold', 'value'),
     body: ({ self, threshold, value }) => select(binary('le', self, threshold), value, self),
     mayMeet: () => true,
   }),

@@ -2,7 +2,7 @@ import {
   isComplex,
   isFloatingPoint,
   isIntegral,
-  Complex,
+  type Complex,
   promoteTypes,
   Tensor,
   type ScalarType,
@@ -23,7 +23,7 @@ import type {
   PointwiseRule,
   Scalar,
 } from '../../table/row.ts';
-import { checkScalarFits } from '../../kernels/numbers/scalar-range.ts';
+import { checkOperandsFit, checkValueFits } from '../../kernels/numbers/scalar-range.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { eachOffset, finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
@@ -122,6 +122,7 @@ const clamping: PointwiseRule = {
     check(min !== null || max !== null, "torch.clamp: At least one of 'min' or 'max' must not be None");
     check(!isComplex(dtype), 'clamp is not supported for complex types');
     refusing('clamp_cpu', (computing) => computing === 'bool')(dtype);
+    checkOperandsFit(dtype, { min, max }, 'min', 'max');
   },
   body: ({ self, min, max }) => {
     const raised = min ? binary('max', self, min) : self;
@@ -137,17 +138,23 @@ const clampingOne = (fn: 'max' | 'min', bound: 'min' | 'max'): PointwiseRule => 
 /** With a number, which PyTorch's kernels of minima and maxima are not asked for. */
 const clampingByNumber = (fn: 'max' | 'min', bound: 'min' | 'max'): PointwiseRule => ({
   ...clampingOne(fn, bound),
-  refuses: (dtype) => check(!isComplex(dtype), 'clamp is not supported for complex types'),
+  refuses: (dtype, args) => {
+    check(!isComplex(dtype), 'clamp is not supported for complex types');
+    checkOperandsFit(dtype, args, bound);
+  },
 });
 
 const choice: PointwiseRule & Forms = {
   dtype: 'promote',
   apart: ['condition'],
-  refuses: (_, { condition }) =>
+  refuses: (dtype, args) => {
+    const { condition } = args;
     check(
       condition.dtype === 'bool' || condition.dtype === 'uint8',
       `where expected condition to be a boolean tensor, but got a tensor with dtype ${dtypeName(condition.dtype)}`,
-    ),
+    );
+    checkOperandsFit(dtype, args, 'self', 'other');
+  },
   body: ({ condition, self, other }) => select(cast('bool', condition), self, other),
   complex: ({ condition, self, other }) => (condition ? self : other),
   inPlace: false,
@@ -165,11 +172,9 @@ function checkMask(_: ScalarType, { self, mask, value }: PointwiseArguments): vo
   checkFill(_, { self, value });
 }
 
-/** A value that is a tensor is read, where that does not wait for a device; one that a fused body computes is not known. */
+/** What a fused body computes is not known. */
 function checkFill(_: ScalarType, { self, value }: PointwiseArguments): void {
-  const isRead = value instanceof Tensor && value.storage.isOnHost;
-  if (isRead) checkScalarFits(readScalar(value, value.storageOffset), self.dtype);
-  else if (typeof value !== 'object' || value instanceof Complex) checkScalarFits(value, self.dtype);
+  checkValueFits(value, self.dtype);
 }
 
 const maskedFilling: PointwiseForms = {

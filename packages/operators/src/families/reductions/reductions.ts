@@ -16,6 +16,7 @@ import { lowerReduction, reductionPieces, reductionShape } from '../../kernels/l
 import type { OperatorRow, PointwiseArguments, ReductionElement, ReductionRule } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';
+import { checkNormDtypes } from '../linalg/checks.ts';
 import { diagonal, sameSizes, unsqueeze } from '../views/view-functions.ts';
 
 /** Elements combined over dimensions (ATen/native/ReduceOps.cpp, LinearAlgebra.cpp). */
@@ -56,7 +57,17 @@ const product: ReductionRule = {
 
 const withoutNaN = (x: Expr): Expr => (x.type === 'float' ? select(unary('isnan', x), number(0), x) : x);
 
-const nanSum: ReductionRule = { ...sum, body: ({ self, over }) => over('sum', withoutNaN(self)) };
+/** PyTorch has no kernel for the sum of those complex numbers that are not NaN; integers, none of which is, are simply summed. */
+const refuseComplexSum = (self: Tensor, _: readonly number[], { dtype }: PointwiseArguments): void => {
+  if (dtype && isComplex(dtype) && !isIntegral(self.dtype, true))
+    throw notImplementedFor('nansum_cpu', dtypeName(dtype));
+};
+
+const nanSum: ReductionRule = {
+  ...sum,
+  refuses: refuseComplexSum,
+  body: ({ self, over }) => over('sum', withoutNaN(self)),
+};
 
 const averaged = (self: ScalarType, { dtype }: PointwiseArguments): ScalarType => {
   const result: ScalarType = dtype ?? self;
@@ -83,7 +94,7 @@ const nanMean: ReductionRule = {
     const isNumber = select(unary('isnan', self), number(0), number(1));
     return binary('div', over('sum', withoutNaN(self)), over('sum', isNumber));
   },
-  complex: mean.complex,
+  refuses: refuseComplexSum,
 };
 
 /** The number that is taken off the count of elements; `unbiased` stands for 1. */
@@ -262,12 +273,11 @@ function* complexNorm(elements: readonly Complex[], args: PointwiseArguments): P
   return (yield* over(0, (sumSoFar, magnitude) => sumSoFar + magnitude ** order)) ** (1 / order);
 }
 
-const norm = (refusal: string): ReductionRule => ({
+const norm = (refuses: (self: ScalarType, dtype: ScalarType | null) => void): ReductionRule => ({
   dtype: (self, { dtype }) => realType(dtype ?? self),
   computing: (self, { dtype }) => dtype ?? self,
   refuses: (self, dims, args) => {
-    const dtype: ScalarType = args.dtype ?? self.dtype;
-    check(isFloatingPoint(dtype) || isComplex(dtype), `${refusal} Got ${dtypeName(dtype)} instead.`);
+    refuses(self.dtype, args.dtype ?? null);
     const order = orderOf(args);
     const isEmpty = dims.some((dim) => self.sizes[dim] === 0) || self.numel === 0;
     check(
@@ -280,8 +290,18 @@ const norm = (refusal: string): ReductionRule => ({
   complex: complexNorm,
 });
 
-const vectorNorm = norm('linalg.vector_norm: Expected a floating point or complex tensor as input.');
-const generalNorm = norm('norm(): input dtype should be either floating point or complex.');
+const refuseVectors = (self: ScalarType, dtype: ScalarType | null): void =>
+  checkNormDtypes('linalg.vector_norm', self, dtype);
+
+const vectorNorm = norm(refuseVectors);
+const generalNorm = norm((self, dtype) => {
+  const computing = dtype ?? self;
+  check(
+    isFloatingPoint(computing) || isComplex(computing),
+    `norm(): input dtype should be either floating point or complex. Got ${dtypeName(computing)} instead.`,
+  );
+  refuseVectors(self, dtype);
+});
 
 const logSumExp: ReductionRule = {
   dtype: (self) => toFloating(self),

@@ -6,6 +6,7 @@ import { copyPieces } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader, numberWriter, scalarToBigint, scalarToNumber, scalarWriter } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
+import { checkScalarFits } from '../../kernels/numbers/scalar-range.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { scalarParam } from '../../kernels/loops/pointwise.ts';
@@ -115,6 +116,7 @@ function scatterRule<Args extends Indexed>(
       checkIndexType('scatter', index);
       const values = source(args);
       if (values instanceof Tensor) checkScatterSource(args, values);
+      else if (index.numel > 0) checkScalarFits(values, self.dtype);
       combination(args);
       return { sizes: self.sizes, dtype: self.dtype };
     },

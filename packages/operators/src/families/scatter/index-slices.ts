@@ -5,6 +5,7 @@ import { copyPieces } from '../../kernels/copy.ts';
 import { warnOfExpanded, wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { numberReader, scalarWriter } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { checkValueFits } from '../../kernels/numbers/scalar-range.ts';
 import type { LoweringContext, OperatorRow, Scalar } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -268,6 +269,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
           isComplex(self.dtype) || !isComplex(dtype),
           'index_fill_(): Converting complex Scalar to non-complex type is not supported',
         );
+        checkValueFits(value, self.dtype);
         return sameAsSelf(args);
       },
       host: fillSlices,

@@ -19,7 +19,15 @@ import { broadcastAll, broadcastStrides } from '../broadcast.ts';
 import { strideOrder, stridesInOrder } from '../dimensions.ts';
 import { divisionFaults } from './division-faults.ts';
 import { ElementwiseLoop, type Layout } from './elementwise.ts';
-import { bigintReader, readScalar, scalarToBigint, scalarToNumber, scalarWriter, toInt64 } from '../elements.ts';
+import {
+  bigintReader,
+  readScalar,
+  scalarToBigint,
+  scalarToNumber,
+  scalarToTruth,
+  scalarWriter,
+  toInt64,
+} from '../elements.ts';
 import { isKernelRefusal, notImplementedFor } from '../errors.ts';
 import type {
   ComputingTypes,
@@ -218,7 +226,7 @@ export function scalarParam(value: Scalar, dtype: ScalarType): ParamExpr {
     case 'float':
       return param(type, scalarToNumber(value));
     case 'bool':
-      return param(type, scalarToNumber(value) !== 0);
+      return param(type, scalarToTruth(value));
     case 'i64':
       return param(type, BigInt.asIntN(64, scalarToBigint(value)));
     case 'i32':
@@ -249,7 +257,7 @@ export function* pointwisePieces(row: OperatorRow, args: PointwiseArguments, out
     isComplex(output.dtype) ||
     operandNames(row).some((name) => args[name] instanceof Tensor && isComplex(args[name].dtype));
   if (row.pointwise!.number && !isWide) yield* runNumbers(row, args, output, computing);
-  else if (isWide) yield* runComplex(row, args, output);
+  else if (isWide) yield* runComplex(row, args, output, computing);
   else {
     const { loop, names } = pointwiseLoop(row, args, output, computing);
     yield* loop.pieces(
@@ -327,20 +335,28 @@ const isNumeric = (value: unknown): value is bigint | number | boolean =>
   typeof value === 'bigint' || typeof value === 'number' || typeof value === 'boolean';
 
 /** One element at a time through the row's function of complex numbers. */
-function* runComplex(row: OperatorRow, args: PointwiseArguments, output: Tensor): Pieces {
+function* runComplex(row: OperatorRow, args: PointwiseArguments, output: Tensor, computing: ScalarType): Pieces {
   const rule = row.pointwise!;
   const apply = rule.complex;
   if (!apply) throw notImplementedFor(kernelName(row), 'ComplexFloat');
-  const names = operandNames(row);
+  const names = operandNames(row).filter((name) => !rule.apart?.includes(name));
+  const asOperand = computing === 'complex64' ? singleComplex : toComplex;
   yield* forEachElement(row, args, output, (values) => {
     const numbers: PointwiseArguments = { ...values };
     for (const name of names) {
-      const value = values[name];
-      if (rule.apart?.includes(name) || value === null || value === undefined) continue;
-      numbers[name] = value instanceof Complex ? value : new Complex(Number(value), 0);
+      const value = values[name] as Scalar | null | undefined;
+      if (value !== null && value !== undefined) numbers[name] = asOperand(value);
     }
     return apply(numbers);
   });
+}
+
+const toComplex = (value: Scalar): Complex => (value instanceof Complex ? value : new Complex(Number(value), 0));
+
+/** What is computed in complex64 is converted to it first, numbers of the program too. */
+function singleComplex(value: Scalar): Complex {
+  const { re, im } = toComplex(value);
+  return new Complex(Math.fround(re), Math.fround(im));
 }
 
 function* forEachElement(
