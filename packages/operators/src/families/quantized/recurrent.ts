@@ -77,11 +77,12 @@ const firstRows = (state: Tensor, count: number): Tensor => state.asStrided([cou
 function* runDirection(
   kind: Kind,
   cell: Cell,
-  { rows, steps, rowStride }: Sequence,
+  { rows: forward, backRows, steps, rowStride }: Sequence,
   initial: State,
   outputs: Float32Array,
   { isReverse, column, columns }: { readonly isReverse: boolean; readonly column: number; readonly columns: number },
 ): Pieces<State> {
+  const rows = isReverse ? backRows : forward;
   const projected = numbersOf(yield* dynamicLinear(rows, cell.input, cell.reduceRange));
   const width = projected.length / Math.max(rows.sizes[0], 1);
   const size = initial.hidden.sizes[1];
@@ -161,7 +162,7 @@ function* runLayers(kind: Kind, args: LayerArgs, context: HostContext): Pieces<R
     if (train && dropout > 0 && layer + 1 < layers) {
       dropElements(values, dropout, context);
     }
-    sequence = { ...sequence, rows: output };
+    sequence = { ...sequence, rows: output, backRows: output };
   }
   const { rows } = sequence;
   const shaped = input

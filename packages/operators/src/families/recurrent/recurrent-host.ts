@@ -1,5 +1,5 @@
 import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
-import { giveUpScratch, scratch, type Tensor } from '@cresset/tensor';
+import { giveUpScratch, scratch, Tensor } from '@cresset/tensor';
 import { cloneOf } from '../../kernels/copy.ts';
 import type { HostContext } from '../../table/row.ts';
 import { gemmPieces } from '../products/gemm.ts';
@@ -15,6 +15,7 @@ import {
   cellsOf,
   gateCount,
   initialStates,
+  recurrentShape,
   sequenceOf,
   stateOf,
   type CellWeights,
@@ -115,7 +116,7 @@ export function* hostSteps(kind: RecurrentKind, weights: CellWeights, most: numb
 function* runDirection(
   kind: RecurrentKind,
   weights: CellWeights,
-  { steps, rowStride }: Omit<Sequence, 'rows'>,
+  { steps, rowStride }: Omit<Sequence, 'rows' | 'backRows'>,
   rows: FloatArray,
   rowCount: number,
   state: CellState,
@@ -143,19 +144,22 @@ function* runDirection(
   giveUpScratch(projected, gates);
 }
 
-/** Outputs are `[output, hidden]` or `[output, hidden, cell]`. */
+/** Outputs are `[output, hidden]` or `[output, hidden, cell]`; they are made here where their sizes were not known before. */
 export function* hostRecurrent(
   kind: RecurrentKind,
   args: RecurrentArgs,
-  outputs: readonly Tensor[],
+  given: readonly Tensor[],
   context: HostContext,
-): Pieces {
+): Pieces<readonly Tensor[]> {
+  const outputs =
+    given.length > 0 ? given : recurrentShape(kind, args)!.map(({ sizes, dtype }) => Tensor.empty(sizes, dtype));
   const cells = cellsOf(kind, args);
   const sequence = sequenceOf(args, cloneOf);
   const initial = initialStates(args);
   const rowCount = sequence.rows.sizes[0];
   const [out, finalHidden, finalCell] = outputs;
   let rows = yield* numbersInPieces(sequence.rows);
+  let backRows = sequence.backRows === sequence.rows ? rows : yield* numbersInPieces(sequence.backRows);
   for (const [layer, directions] of cells.entries()) {
     const features = directions[0].weightHh.sizes[1];
     const width = directions.length * features;
@@ -168,14 +172,16 @@ export function* hostRecurrent(
         cell: initial.cell && (yield* stateNumbers(initial.cell)),
       };
       const output = { values, width, offset: direction * features };
-      yield* runDirection(kind, weights, sequence, rows, rowCount, state, output, direction === 1);
+      const isBack = direction === 1;
+      yield* runDirection(kind, weights, sequence, isBack ? backRows : rows, rowCount, state, output, isBack);
       yield* storeInPieces(stateOf(finalHidden, layer, direction, directions.length), state.hidden);
       if (state.cell) yield* storeInPieces(stateOf(finalCell, layer, direction, directions.length), state.cell);
     }
     if (args.train && args.dropout > 0 && layer + 1 < cells.length) dropElements(values, args.dropout, context);
-    rows = values;
+    rows = backRows = values;
   }
   yield* storeInPieces(out, rows);
+  return outputs;
 }
 
 /** Puts zeros in place of some elements, and makes up for them with the others. */

@@ -1,12 +1,13 @@
 import { Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
+import { longs, runAll, shown, tensor, tensors } from '../../operator-fixture.ts';
 import { recurrentShape, type RecurrentKind } from './recurrent-layers.ts';
 
 const zeros = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
 
 function sizesOf(kind: RecurrentKind, params: Tensor[], hx: Tensor | Tensor[], layers = 1): (readonly number[])[] {
   const options = { has_biases: true, num_layers: layers, dropout: 0, train: false, bidirectional: false };
-  return recurrentShape(kind, { input: zeros(4, 2, 3), hx, params, ...options }).map(({ sizes }) => sizes);
+  return recurrentShape(kind, { input: zeros(4, 2, 3), hx, params, ...options })!.map(({ sizes }) => sizes);
 }
 
 const cell = (ih: [number, number], hh: [number, number], biases = [ih[0], hh[0]]): Tensor[] => [
@@ -79,5 +80,42 @@ describe('weights of recurrent layers', () => {
     expect(() => sizesOf('rnn_tanh', params, zeros(2, 2, 5), 2)).toThrow(
       'mat1 and mat2 shapes cannot be multiplied (8x5 and 6x5)',
     );
+  });
+});
+
+// PyTorch's answers.
+describe('packed sequences', () => {
+  const packed = (rows: number, sizes: Tensor, bidirectional = false): (readonly [readonly number[], number[]])[] => {
+    const own = [tensor([0.5], [1, 1]), tensor([0.25], [1, 1])];
+    const params = tensors(...own, ...(bidirectional ? own : []));
+    const data = tensor(
+      Array.from({ length: rows }, (_, row) => row + 1),
+      [rows, 1],
+    );
+    const hidden = tensor([0, 0, 0, 0].slice(0, bidirectional ? 4 : 2), [bidirectional ? 2 : 1, 2, 1]);
+    return runAll('aten::rnn_relu.data', data, sizes, hidden, params, false, 1n, 0, false, bidirectional).map(shown);
+  };
+
+  it('leave out rows behind their last step', () => {
+    expect(packed(5, longs(2n, 1n))).toEqual([
+      [
+        [3, 1],
+        [0.5, 1, 1.625],
+      ],
+      [
+        [1, 2, 1],
+        [1.625, 1],
+      ],
+    ]);
+    expect(packed(5, longs(2n, 1n), true)[0]).toEqual([
+      [3, 2],
+      [0.5, 2.125, 1, 2, 1.625, 2.5],
+    ]);
+  });
+
+  it('refuse to have fewer rows than their steps have', () => {
+    expect(() => packed(3, longs(2n, 2n))).toThrow('start (2) + length (2) exceeds dimension size (3).');
+    expect(() => packed(3, longs(2n, -1n))).toThrow('narrow(): length must be non-negative.');
+    expect(() => packed(3, tensor([2, 1], [2], 'int32'))).toThrow('expected scalar type Long but found Int');
   });
 });

@@ -31,6 +31,8 @@ export interface Step {
 export interface Sequence {
   /** Rows by features. */
   readonly rows: Tensor;
+  /** What whoever goes through the steps from the last one back has for rows: as many, up to the last one that there is. */
+  readonly backRows: Tensor;
   readonly steps: readonly Step[];
   readonly rowStride: number;
 }
@@ -83,20 +85,38 @@ export function sequenceOf(args: RecurrentArgs, contiguous: (tensor: Tensor) => 
     const [first, second, features] = input.sizes;
     const [time, batch] = args.batch_first ? [second, first] : [first, second];
     const steps = Array.from({ length: time }, (_, t) => ({ start: args.batch_first ? t : t * batch, count: batch }));
-    return {
-      rows: input.asStrided([first * second, features], [features, 1]),
-      steps,
-      rowStride: args.batch_first ? time : 1,
-    };
+    const rows = input.asStrided([first * second, features], [features, 1]);
+    return { rows, backRows: rows, steps, rowStride: args.batch_first ? time : 1 };
   }
   const data = args.data!.isContiguous() ? args.data! : contiguous(args.data!);
+  const steps = packedSteps(args);
+  const count = rowsOf(steps);
+  const rows = narrowView(data, 0, 0, count);
+  const backRows = count === data.sizes[0] ? rows : narrowView(data, 0, data.sizes[0] - count, count);
+  return { rows, backRows, steps, rowStride: 1 };
+}
+
+const rowsOf = (steps: readonly Step[]): number => steps.reduce((rows, { count }) => rows + count, 0);
+
+/** The steps of packed sequences, which go through the rows from the first one on. Throws what PyTorch says of rows that are not there. */
+function packedSteps({ data, batch_sizes: sizes }: RecurrentArgs): Step[] {
+  check(sizes!.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(sizes!.dtype)}`);
+  const [length] = data!.sizes;
   let start = 0;
-  const steps = Array.from(args.batch_sizes!.contiguousArray(), Number).map((count) => {
+  return Array.from(sizes!.contiguousArray(), Number).map((count) => {
+    check(count >= 0, 'narrow(): length must be non-negative.');
+    check(start + count <= length, () => `start (${start}) + length (${count}) exceeds dimension size (${length}).`);
     const step = { start, count };
     start += count;
     return step;
   });
-  return { rows: data, steps, rowStride: 1 };
+}
+
+/** How many rows a layer gives; null where that is not known yet. */
+function rowsMade(args: RecurrentArgs): number | null {
+  if (!args.batch_sizes!.storage.isOnHost) return null;
+  // Zeros are put in the place of sizes that nobody knows.
+  return rowsOf(packedSteps(args)) || args.data!.sizes[0];
 }
 
 /** Refuses integers, where sigmoids are, as PyTorch does; and complex numbers. */
@@ -153,8 +173,8 @@ function checkCell(
   checkProduct(batch, weightHr.sizes[0], weightHh, null);
 }
 
-/** Sizes of the output and of the final states. */
-export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): TensorMeta[] {
+/** Sizes of the output and of the final states; null where they depend on what a device has. */
+export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): TensorMeta[] | null {
   const cells = cellsOf(kind, args);
   const { hidden, cell } = initialStates(args);
   const input = (args.input ?? args.data)!;
@@ -182,7 +202,9 @@ export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): Tensor
   const { dtype } = input;
   checkComputes(kind, dtype);
   const states = cell ? [hidden, cell] : [hidden];
-  return [{ sizes: [...input.sizes.slice(0, -1), features], dtype }, ...states.map(({ sizes }) => ({ sizes, dtype }))];
+  const outer = args.input ? input.sizes.slice(0, -1) : [rowsMade(args)];
+  if (outer[0] === null) return null;
+  return [{ sizes: [...(outer as number[]), features], dtype }, ...states.map(({ sizes }) => ({ sizes, dtype }))];
 }
 
 /** The part of a layer's output that belongs to one direction, and its slot in the states. */

@@ -92,7 +92,7 @@ export function lowerRecurrent(
   const initial = initialStates(args);
   const [out, finalHidden, finalCell] = outputs;
   const outRows = out.asStrided([sequence.rows.sizes[0], out.sizes[out.dim - 1]], [out.sizes[out.dim - 1], 1]);
-  let rows = sequence.rows;
+  let { rows, backRows } = sequence;
   cells.forEach((directions, layer) => {
     const last = layer + 1 === cells.length;
     const width = directions.length * directions[0].weightHh.sizes[1];
@@ -104,7 +104,7 @@ export function lowerRecurrent(
           kind,
           label,
           weights,
-          sequence: { ...sequence, rows },
+          sequence: { ...sequence, rows: direction === 1 ? backRows : rows },
           output: outputOf(target, direction, directions.length),
           initial: { hidden: slot(initial.hidden), cell: initial.cell && slot(initial.cell) },
           final: { hidden: slot(finalHidden), cell: finalCell ? slot(finalCell) : null },
@@ -113,7 +113,7 @@ export function lowerRecurrent(
         context,
       );
     });
-    rows = target;
+    rows = backRows = target;
   });
 }
 
