@@ -1,10 +1,11 @@
 import type { CressetError } from '@cresset/ir';
-import type { DeviceBuffer, DeviceMemory } from '@cresset/tensor';
+import type { DeviceBuffer, DeviceMemory, Storage } from '@cresset/tensor';
 import type { Kernel } from './kernels/kernel.ts';
 import type { Routine } from './kernels/routine.ts';
 import type { ParamExpr } from './expressions/expr.ts';
 import type { Binding } from './kernels/signature.ts';
 import type { HardwareSchedules } from './schedules/hardware-schedules.ts';
+import type { TemporaryTensor } from './schedules/reduction-stages.ts';
 import type { Schedule } from './schedules/schedule.ts';
 import type { ScheduledLaunch } from './schedules/scheduled-launch.ts';
 
@@ -105,6 +106,10 @@ export interface LaunchRecorder {
   listener: ((launch: PreparedLaunch) => void) | null;
   /** Makes a kernel ready without launching it; null where the device would make several launches of it, or none at all. */
   prepare(kernel: Kernel): PreparedLaunch | null;
+  /** The launches that `ComputeDevice.launch` makes of a kernel, in their order. @param temporary for what lies between them */
+  prepareAll(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedLaunch[];
+  /** Launches what was made ready, with these storages in the place of those of its bindings: others that lie as those did. */
+  launch(launch: PreparedLaunch, storages: readonly Storage[]): void;
   /**
    * Launches that have nothing to do with each other as one, whose workgroups are those of all; null where they are no less work that way, or
    * cannot be bound together.

@@ -25,6 +25,7 @@ import {
   type Launch,
   type MeasuredSchedules,
   type NormalForm,
+  type TemporaryTensor,
   type TunedCut,
 } from '@cresset/tensorexpr';
 import { FailureLog } from './failure-log.ts';
@@ -117,6 +118,11 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
       uniformAlignment: gpuDevice.limits.minUniformBufferOffsetAlignment,
       bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
       prepare: (kernel) => this.#prepareWhole(kernel),
+      launchesOf: (kernel, temporary) => this.#launchesOf(kernel, temporary),
+      enqueue: (prepared, storages) => {
+        this.checkUsable();
+        this.#enqueue(prepared, storages);
+      },
       capabilities,
       pipelines: this.#pipelines,
     };
@@ -192,28 +198,26 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
       this.#enqueue(known);
       return;
     }
-    const separate = this.#separated(kernel);
-    if (separate) {
-      for (const part of separate) this.launch(part);
-      return;
-    }
-    const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
     const temporaries: Tensor[] = [];
-    const chunks = this.tuner?.chooseChunks(normal) ?? null;
-    const temporary = (sizes: readonly number[], dtype: ScalarType): Tensor => {
+    const launches = this.#launchesOf(kernel, (sizes, dtype) => {
       const storage = Storage.onDevice(this, dtype, numelOf(sizes));
       temporaries.push(new Tensor(storage, dtype, sizes, contiguousStrides(sizes)));
       return temporaries.at(-1)!;
-    };
+    });
+    if (launches.length === 1) this.#prepared.set(kernel, launches[0]);
+    for (const prepared of launches) this.#enqueue(prepared);
+    for (const temporary of temporaries) temporary.dispose();
+  }
+
+  /** What {@link launch} enqueues. */
+  #launchesOf(kernel: Kernel, temporary: TemporaryTensor): PreparedKernel[] {
+    const separate = this.#separated(kernel);
+    if (separate) return separate.flatMap((part) => this.#launchesOf(part, temporary));
+    const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
+    const chunks = this.tuner?.chooseChunks(normal) ?? null;
     const stages = stagesOf(normal, this.capabilities, temporary, chunks?.cut?.chunks);
-    if (stages.length > 1) {
-      for (const stage of stages) this.#enqueue(this.#prepare(stage, stage.kind === 'nest' ? stage : null, chunks));
-      for (const temporary of temporaries) temporary.dispose();
-      return;
-    }
-    const prepared = this.#prepare(normal, kernel, chunks);
-    this.#prepared.set(kernel, prepared);
-    this.#enqueue(prepared);
+    if (stages.length === 1) return [this.#prepare(normal, kernel, chunks)];
+    return stages.map((stage) => this.#prepare(stage, stage.kind === 'nest' ? stage : null, chunks));
   }
 
   /** As {@link launch}, up to the point where buffers are needed. */
@@ -242,15 +246,16 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
     return kernel.stores.map((store) => ({ ...kernel, stores: [store] }));
   }
 
-  #enqueue(prepared: PreparedKernel): void {
+  /** @param storages others for its bindings, which lie as those did that it was made ready with */
+  #enqueue(prepared: PreparedKernel, storages: readonly Storage[] | null = null): void {
     const { program, bindings, params, x, y } = prepared;
     if (x === 0) return;
     if (this.recorder?.listener) this.recorder.listener(prepared);
     else for (const wish of prepared.wishes) wish.launched();
     this.#work.beginDispatch();
     // Buffers first: a storage's upload must not find itself used by this launch already.
-    const buffers = bindings.map(({ operand, stored, layout }) => {
-      const { storage } = operand.tensor;
+    const buffers = bindings.map(({ operand, stored, layout }, at) => {
+      const storage = storages ? storages[at] : operand.tensor.storage;
       const buffer = stored ? storage.deviceBufferForWriting(this, layout) : storage.deviceBuffer(this, layout);
       return poolBuffer(buffer as WebGpuBuffer);
     });

@@ -29,6 +29,7 @@ import { DeviceLaunches } from './device-launches.ts';
 import type { Execution } from '../run/execution.ts';
 import { expectTensors, type OperatorBinding } from '../interpreter/code/operator-binding.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
+import type { LoweredWork } from '../run/planner.ts';
 import type { RunCounters } from '../run/run-counters.ts';
 import { tensorsIn } from './tensors-in.ts';
 
@@ -146,8 +147,12 @@ function computeWhereBest(
   const { context } = execution;
   const { name } = binding;
   const tensors = tensorsIn(args);
+  const { smallWork } = context.limits;
+  const mayBeSmall = tensors.every(({ storage, numel }) => storage.isOnHost && numel <= smallWork);
+  const repeated = mayBeSmall ? null : execution.planner?.repeat(workOf(row, name), args, execution);
+  if (repeated) return own(execution, tensors, repeated);
   const call = new OperatorCall(row, args);
-  if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(call, tensors, context.limits.smallWork)) {
+  if (mayBeSmall && isSmall(call, tensors, smallWork)) {
     // A recording tells memory that is new by its number, and a value may be held by one.
     binding.prepared = execution.observer ? null : preparedCall(call, null);
     const result = runPrepared(binding, args, execution);
@@ -183,6 +188,21 @@ function computeWhereBest(
     if (!(results instanceof Promise)) launches.end();
   }
 }
+
+/** An operator as work of a device. */
+const workOf = (row: OperatorRow, name: string): LoweredWork => ({
+  structure: row,
+  name,
+  keepsKernels: false,
+  lower: (args, launches) => {
+    const call = new OperatorCall(row, args);
+    if (callRefusal(call, launches.device.capabilities) !== null) return null;
+    const results = computeCallOnDevice(call, launches);
+    if (!(results instanceof Promise)) return results;
+    results.catch(() => undefined);
+    return null;
+  },
+});
 
 const SHORTAGES: Readonly<Record<string, string>> = {
   DEVICE_BUFFER_TOO_LARGE: 'a tensor larger than a buffer of this GPU',

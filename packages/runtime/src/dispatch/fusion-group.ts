@@ -1,5 +1,5 @@
 import { TensorType, type Graph, type Node } from '@cresset/ir';
-import { deviceRefusal, OperatorCall, OperatorError } from '@cresset/operators';
+import { deviceRefusal, OperatorCall, OperatorError, type OperatorRow } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from '../interpreter/code/constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
@@ -15,6 +15,7 @@ import {
 } from './dispatch.ts';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
 import type { Execution } from '../run/execution.ts';
+import type { LoweredWork } from '../run/planner.ts';
 import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
 import { bindOperator, type OperatorBinding } from '../interpreter/code/operator-binding.ts';
@@ -44,6 +45,8 @@ export class FusionGroup {
   readonly #given: readonly number[];
   readonly #outputs: readonly number[];
   readonly #valueCount: number;
+  /** What it is to who has work done again. */
+  #work: LoweredWork | null = null;
   /** Arguments of the anchor that were little to work with: sizes of tensors, and what else decides how large its result is. */
   #small: readonly (IValue | readonly number[])[] | null = null;
 
@@ -97,26 +100,29 @@ export class FusionGroup {
   }
 
   #runNow(args: readonly IValue[], execution: Execution, place: ProgramPlace): Invocation {
-    const values = new Array<IValue>(this.#valueCount).fill(null);
-    args.forEach((value, index) => (values[index] = value));
+    const values = this.#valuesOf(args);
     for (const [position, value] of this.#constants) values[position] = value;
     return this.#runFused(args, values, execution, place) ?? this.#runOneByOne(values, execution, 0);
+  }
+
+  /** Values of the group, with these at the positions of inputs and constants. */
+  #valuesOf(given: readonly IValue[]): IValue[] {
+    const values = new Array<IValue>(this.#valueCount).fill(null);
+    for (let at = 0; at < given.length; at++) values[this.#given[at]] = given[at];
+    return values;
   }
 
   #runFused(args: readonly IValue[], values: IValue[], execution: Execution, place: ProgramPlace): Invocation | null {
     // Where a tensor is undefined, the error comes up at its operator.
     if (!execution.context.device || this.#expected.some((position) => values[position] === null)) return null;
     const tensors = tensorsIn(args);
+    const isOnHost = tensors.every(({ storage }) => storage.isOnHost);
+    const repeated = isOnHost ? null : this.#repeat(values, execution);
+    if (repeated) return own(execution, tensors, repeated);
     const launches = new CapturedLaunches(execution, this.label, place);
     try {
-      if (
-        tensors.every(({ storage }) => storage.isOnHost) &&
-        this.#isSmall(tensors, values, execution.context.limits.smallWork)
-      )
-        return null;
-      const results = this.#anchor
-        ? this.#runFromAnchor(this.#anchor, values, execution, launches)
-        : this.#launchPointwise(values, launches);
+      if (isOnHost && this.#isSmall(tensors, values, execution.context.limits.smallWork)) return null;
+      const results = this.#lower(values, launches, execution.ledger);
       return results && own(execution, tensors, results);
     } catch (error) {
       // Arguments that do not fit are found before anything is launched: one by one, the error comes up at its operator. So are
@@ -126,6 +132,30 @@ export class FusionGroup {
     } finally {
       launches.end();
     }
+  }
+
+  /** @param ledger is told of what is made on the way, where that is memory of the run */
+  #lower(values: IValue[], launches: CapturedLaunches, ledger: StorageLedger | null): readonly IValue[] | null {
+    return this.#anchor
+      ? this.#runFromAnchor(this.#anchor, values, launches, ledger)
+      : this.#launchPointwise(values, launches);
+  }
+
+  #repeat(values: readonly IValue[], execution: Execution): readonly IValue[] | null {
+    const { planner } = execution;
+    if (!planner) return null;
+    const given = this.#given.map((position) => values[position]);
+    return planner.repeat((this.#work ??= this.#asWork()), given, execution);
+  }
+
+  #asWork(): LoweredWork {
+    const members = this.#members.map(({ row, inputs, output }) => `${numberOf(row)}(${inputs.join()})${output}`);
+    return {
+      structure: [...members, this.#given.join(), this.#outputs.join(), this.#concatenation?.dim].join(' '),
+      name: this.label,
+      keepsKernels: true,
+      lower: (given, launches) => this.#lower(this.#valuesOf(given), launches, null),
+    };
   }
 
   /** Whether the group is little to do: pointwise operators do no more than their arguments have, an anchor may. */
@@ -149,8 +179,8 @@ export class FusionGroup {
   #runFromAnchor(
     anchor: Member,
     values: IValue[],
-    execution: Execution,
     launches: CapturedLaunches,
+    ledger: StorageLedger | null,
   ): readonly IValue[] | null {
     const args = anchor.inputs.map((input) => values[input]);
     if (deviceRefusal(anchor.row, args, launches.device.capabilities) !== null) return null;
@@ -158,7 +188,6 @@ export class FusionGroup {
     if (!done) return null;
     if ('results' in done) return done.results;
     values[anchor.output] = done.anchor;
-    const { ledger } = execution;
     ledger?.own(done.anchor.storage);
     const results = this.#launchPointwise(values, launches);
     if (results && !results.includes(done.anchor)) {
@@ -238,6 +267,16 @@ export class FusionGroup {
       ledger.release(value, false);
     }
   }
+}
+
+const numbers = new WeakMap<OperatorRow, number>();
+let rows = 0;
+
+/** A number that another row has another one of. */
+function numberOf(row: OperatorRow): number {
+  let number = numbers.get(row);
+  if (number === undefined) numbers.set(row, (number = rows++));
+  return number;
 }
 
 function areSameSizes(a: unknown, b: unknown): boolean {

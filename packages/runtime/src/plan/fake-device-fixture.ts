@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import { elementSize, type DeviceBuffer, type DeviceLayout, type ScalarType } from '@cresset/tensor';
+import { elementSize, type DeviceBuffer, type DeviceLayout, type ScalarType, type Storage } from '@cresset/tensor';
 import {
   noCounts,
   type CommandList,
@@ -79,6 +79,8 @@ export class ComputingDevice extends FakeDevice {
   override readonly recorder: LaunchRecorder = {
     listener: null,
     prepare: (kernel) => prepared([kernel]),
+    prepareAll: (kernel) => [prepared([kernel])],
+    launch: (launch, storages) => this.#launch(launch, storages),
     together: () => null,
     record: (launches, given, scratch): FakeList => {
       this.recorded++;
@@ -102,12 +104,19 @@ export class ComputingDevice extends FakeDevice {
 
   launch(kernel: Kernel): void {
     const launch = prepared([kernel]);
+    this.#launch(
+      launch,
+      launch.bindings.map(({ operand: { tensor } }) => tensor.storage),
+    );
+  }
+
+  #launch(launch: PreparedLaunch, storages: readonly Storage[]): void {
     this.recorder.listener?.(launch);
     this.counters.dispatches++;
-    const buffers = launch.bindings.map(({ operand: { tensor }, stored, layout }) =>
+    const buffers = launch.bindings.map(({ stored, layout }, at) =>
       stored
-        ? tensor.storage.deviceBufferForWriting(this.device, layout)
-        : tensor.storage.deviceBuffer(this.device, layout),
+        ? storages[at].deviceBufferForWriting(this.device, layout)
+        : storages[at].deviceBuffer(this.device, layout),
     );
     compute(launch, buffers, []);
   }

@@ -1,14 +1,15 @@
 import { compilerServices, CressetError } from '@cresset/ir';
-import { watchHostAccess } from '@cresset/tensor';
+import { watchHostAccess, type IValue } from '@cresset/tensor';
 import type { ComputeDevice, LaunchRecorder } from '@cresset/tensorexpr';
 import type { Code } from '../interpreter/code/code.ts';
 import type { Frame } from '../interpreter/frame.ts';
 import type { Instruction } from '../interpreter/code/instruction.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
-import type { Planner, RecordedStretch } from '../run/planner.ts';
+import type { LoweredWork, Planner, RecordedStretch } from '../run/planner.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import type { LoopRolling, RuntimeServices } from '../services.ts';
+import { KnownCalls } from './calls/known-calls.ts';
 import { KeptValues } from './kept-values.ts';
 import { loopBodyAt, type LoopBody, type LoopInProgress } from './recording/loop-body.ts';
 import type { Recorded } from './recording/recorded.ts';
@@ -89,6 +90,7 @@ export class StretchPlanner implements Planner {
   readonly #stretches = new Map<Stretch, Site>();
   /** What recordings have made of parameters; a program with a limit to its memory keeps nothing. */
   readonly #kept: KeptValues;
+  readonly #calls: KnownCalls;
   readonly #rolling: LoopRolling | null = compilerServices<RuntimeServices>().loopRolling ?? null;
   #launches = 0;
   #clock = 0;
@@ -109,6 +111,7 @@ export class StretchPlanner implements Planner {
     this.#device = device;
     this.#recorder = recorder;
     this.#kept = new KeptValues(device, recorder);
+    this.#calls = new KnownCalls(recorder);
   }
 
   before(frame: Frame, execution: Execution, callers: () => CallInProgress[]): number {
@@ -323,6 +326,11 @@ export class StretchPlanner implements Planner {
     watchHostAccess(recording);
   }
 
+  repeat(work: LoweredWork, args: readonly IValue[], execution: Execution): readonly IValue[] | null {
+    // What stands for tensors is made beside the count of a program's memory.
+    return this.recording || this.context.budget ? null : this.#calls.run(work, args, execution);
+  }
+
   abandon(): void {
     this.#stop()?.close();
   }
@@ -408,6 +416,7 @@ export class StretchPlanner implements Planner {
 
   clear(): void {
     this.#stretches.forEach((_, stretch) => this.#forget(stretch));
+    this.#calls.clear();
   }
 
   report(code: Code): RecordedStretch[] {

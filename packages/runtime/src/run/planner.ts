@@ -2,9 +2,17 @@ import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Code } from '../interpreter/code/code.ts';
 import type { Frame } from '../interpreter/frame.ts';
 import type { Instruction } from '../interpreter/code/instruction.ts';
-import type { HostContext, LoweringContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
+import type {
+  HostContext,
+  LoweringContext,
+  OpenUp,
+  OperatorRow,
+  PreparedCall,
+  RandomGenerator,
+} from '@cresset/operators';
 import type { IValue, Storage } from '@cresset/tensor';
 import type { ScheduledLaunch } from '@cresset/tensorexpr';
+import type { CapturedLaunches } from '../dispatch/captured-launches.ts';
 import type { Execution } from './execution.ts';
 import type { CountedNames } from './run-counters.ts';
 
@@ -55,6 +63,18 @@ export interface RecordingNotes {
   readonly labels: string[];
 }
 
+/** Work on a device, which may be described for stand-ins: tensors that lie as arguments do and have no elements. */
+export interface LoweredWork {
+  /** What it does: the same for all work that is the same for equal arguments. */
+  readonly structure: OperatorRow | string;
+  /** What its launches are counted as. */
+  readonly name: string;
+  /** Whether it captures kernels, and launches them when nothing is changed about them any more. */
+  readonly keepsKernels: boolean;
+  /** Its results; null where it is not done on the device, or has to wait. */
+  lower(args: readonly IValue[], launches: CapturedLaunches): readonly IValue[] | null;
+}
+
 /** Records what the interpreter does, and does it in its stead where everything is as it was. */
 export interface Planner {
   /** What is being recorded. */
@@ -68,6 +88,11 @@ export interface Planner {
   /** Others run for a while: what is being recorded, to be gone on with. */
   suspend(): RecordingNotes | null;
   resume(recording: RecordingNotes): void;
+  /**
+   * The results of work that is done again as it was for arguments like these, whichever instruction did it; null where it has to be described. Not while
+   * something is recorded, whose launches have to be known.
+   */
+  repeat(work: LoweredWork, args: readonly IValue[], execution: Execution): readonly IValue[] | null;
   /** What is being recorded is not worth it: the run failed. */
   abandon(): void;
   /** Gives up everything that was recorded. */

@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '@cresset/tensor';
+import type { DeviceBuffer, Storage } from '@cresset/tensor';
 import {
   runningSoftmaxOf,
   type CommandList,
@@ -6,6 +6,7 @@ import {
   type LaunchRecorder,
   type PreparedLaunch,
   type RecordedLaunch,
+  type TemporaryTensor,
 } from '@cresset/tensorexpr';
 import { writeParam } from '../nests/launch-block.ts';
 import { KeptSides } from './kept-sides.ts';
@@ -66,6 +67,14 @@ export class LaunchLists implements LaunchRecorder {
     // As a nest, attention works out each score anew for each column.
     const isDear = prepared.kind === 'nest' && kernel.kind === 'contraction' && runningSoftmaxOf(kernel) !== null;
     return isDear || hasLongPoints(prepared) ? null : prepared;
+  }
+
+  prepareAll(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedLaunch[] {
+    return this.device.launchesOf(kernel, temporary);
+  }
+
+  launch(launch: PreparedLaunch, storages: readonly Storage[]): void {
+    this.device.enqueue(launch as PreparedKernel, storages);
   }
 
   /** The thread does one after the other anyway. */

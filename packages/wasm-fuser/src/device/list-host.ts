@@ -1,4 +1,5 @@
-import type { DeviceCounters, Kernel } from '@cresset/tensorexpr';
+import type { Storage } from '@cresset/tensor';
+import type { DeviceCounters, Kernel, TemporaryTensor } from '@cresset/tensorexpr';
 import type { MemoryHost } from './launch-memory.ts';
 import type { Launches } from './launches.ts';
 import type { PreparedKernel } from './programs.ts';
@@ -12,6 +13,8 @@ export interface ListHost extends MemoryHost {
   /** Bytes of packed weights, of all lists. */
   keptBytes: number;
   prepare(kernel: Kernel): PreparedKernel;
+  launchesOf(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedKernel[];
+  enqueue(prepared: PreparedKernel, storages: readonly Storage[]): void;
   /** Has `flush` tell of an error. */
   fail(error: unknown): void;
 }

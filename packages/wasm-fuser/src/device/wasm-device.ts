@@ -19,6 +19,7 @@ import {
   type Kernel,
   type Routine,
   type TakeBack,
+  type TemporaryTensor,
 } from '@cresset/tensorexpr';
 import { compileVectors, hasRelaxedSimd } from '../engine-features.ts';
 import type { WasmIntegerProducts } from '../integers/integer-products.ts';
@@ -26,7 +27,7 @@ import { LinearMemory, MOST_MEMORY } from '../linear-memory.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { LaunchLists } from './launch-lists.ts';
 import type { LaunchProbe } from './launch-probe.ts';
-import { hasLongPoints, withShortPoints, type LongNest } from './long-loops.ts';
+import { hasLongPoints, withShortPoints } from './long-loops.ts';
 import { bytesOfBlock, writeParams, writePlaces } from './launch-memory.ts';
 import { Launches } from './launches.ts';
 import { ProductModules } from './product-modules.ts';
@@ -175,9 +176,21 @@ export class WasmDevice implements ComputeDevice {
   launch(kernel: Kernel): void {
     this.#checkUsable();
     this.probe?.launch(kernel);
+    const temporaries: Tensor[] = [];
+    const launches = this.launchesOf(kernel, (sizes, dtype) => {
+      const storage = Storage.onDevice(this, dtype, numelOf(sizes));
+      temporaries.push(new Tensor(storage, dtype, sizes, contiguousStrides(sizes)));
+      return temporaries.at(-1)!;
+    });
+    for (const prepared of launches) this.enqueue(prepared);
+    for (const temporary of temporaries) temporary.dispose();
+  }
+
+  /** What {@link launch} enqueues. */
+  launchesOf(kernel: Kernel, temporary: TemporaryTensor): PreparedKernel[] {
     const prepared = this.prepare(kernel);
-    if (hasLongPoints(prepared)) this.#launchInParts(prepared);
-    else this.#enqueue(prepared);
+    if (!hasLongPoints(prepared)) return [prepared];
+    return withShortPoints(prepared.normal, temporary).map((nest) => this.prepare(nest));
   }
 
   launchRoutine(routine: Routine): void {
@@ -186,25 +199,16 @@ export class WasmDevice implements ComputeDevice {
     this.counters.prepared++;
     const prepared = this.#programs.prepareRoutine(routine);
     this.counters.shaders = this.#programs.size;
-    this.#enqueue(prepared);
+    this.enqueue(prepared);
   }
 
-  #launchInParts({ normal }: LongNest): void {
-    const temporaries: Tensor[] = [];
-    const nests = withShortPoints(normal, (sizes, dtype) => {
-      const storage = Storage.onDevice(this, dtype, numelOf(sizes));
-      temporaries.push(new Tensor(storage, dtype, sizes, contiguousStrides(sizes)));
-      return temporaries.at(-1)!;
-    });
-    for (const nest of nests) this.#enqueue(this.prepare(nest));
-    for (const temporary of temporaries) temporary.dispose();
-  }
-
-  #enqueue(prepared: PreparedKernel): void {
+  /** @param storages others for its bindings, which lie as those did that it was made ready with */
+  enqueue(prepared: PreparedKernel, storages: readonly Storage[] | null = null): void {
+    this.#checkUsable();
     if (prepared.kind === 'nest' && prepared.points === 0) return;
     this.recorder.listener?.(prepared);
-    const buffers = prepared.bindings.map(({ operand, stored }) => {
-      const { storage, dtype } = operand.tensor;
+    const buffers = prepared.bindings.map(({ operand: { tensor, dtype }, stored }, at) => {
+      const storage = storages ? storages[at] : tensor.storage;
       const buffer = stored ? storage.deviceBufferForWriting(this, dtype) : storage.deviceBuffer(this, dtype);
       if (stored) (buffer as WasmBuffer).writes++;
       return buffer as WasmBuffer;

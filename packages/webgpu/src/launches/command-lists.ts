@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '@cresset/tensor';
+import type { DeviceBuffer, Storage } from '@cresset/tensor';
 import {
   scheduledLaunch,
   type CommandList,
@@ -8,6 +8,7 @@ import {
   type PreparedLaunch,
   type RecordedLaunch,
   type ScheduledLaunch,
+  type TemporaryTensor,
 } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from '../memory/buffer-pool.ts';
 import type { PipelineCache, Program } from './pipeline-cache.ts';
@@ -26,6 +27,8 @@ export interface CommandListHost {
   bufferOf(handle: DeviceBuffer): PooledBuffer;
   /** A kernel made ready, where it is one launch. */
   prepare(kernel: Kernel): PreparedKernel | null;
+  launchesOf(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedKernel[];
+  enqueue(prepared: PreparedKernel, storages: readonly Storage[]): void;
   readonly capabilities: DeviceCapabilities;
   readonly pipelines: PipelineCache;
 }
@@ -77,6 +80,14 @@ export class CommandLists implements LaunchRecorder {
 
   prepare(kernel: Kernel): PreparedLaunch | null {
     return this.host.prepare(kernel);
+  }
+
+  prepareAll(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedLaunch[] {
+    return this.host.launchesOf(kernel, temporary);
+  }
+
+  launch(launch: PreparedLaunch, storages: readonly Storage[]): void {
+    this.host.enqueue(launch as PreparedKernel, storages);
   }
 
   together(launches: readonly PreparedLaunch[]): PreparedLaunch | null {

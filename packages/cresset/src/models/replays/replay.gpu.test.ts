@@ -409,7 +409,8 @@ def f(x: Tensor, out: Tensor, step: int):
             total = total + x.t()[j] @ x[:, k]
     return (h, total, x[1:].unbind(1))
 `,
-      [5, 9, 6, 9, 5].map((length, run) => () => [
+      // What is of another size in each trip is recorded when it comes again.
+      [5, 9, 6, 9, 5, 9, 5, 9, 5].map((length, run) => () => [
         tensorOf([length, 4], run),
         tensorOf([length + 1, 4]),
         BigInt(1 + (run % 2)),
