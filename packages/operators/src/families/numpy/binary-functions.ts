@@ -169,6 +169,28 @@ const copysign: PointwiseRule = {
   body: ({ self, other }) => binary('copysign', self, other),
 };
 
+/** The bits of a fraction, the smallest number and the largest one. */
+type HalfFormat = readonly [bits: number, least: number, largest: number];
+
+const halfFormats: Partial<Record<ScalarType, HalfFormat>> = {
+  float16: [10, 2 ** -24, 65504],
+  bfloat16: [7, 2 ** -133, 3.3895313892515355e38],
+};
+
+/** The next number of a narrow format, which the sum is rounded to: it is more than half as far away as the next one, and less than the one behind that. */
+function nextHalf(x: Expr, y: Expr, [bits, least, largest]: HalfFormat): Expr {
+  const away = number(2 ** -(bits + 1) + 2 ** -(bits + 10));
+  const step = binary('max', binary('mul', unary('abs', x), away), number(least));
+  const sign = select(binary('lt', x, y), number(1), number(-1));
+  const moved = select(
+    unary('isinf', x),
+    // From where there is no further, only back.
+    select(binary('lt', x, y), number(-largest), number(largest)),
+    binary('add', x, binary('mul', sign, step)),
+  );
+  return select(binary('eq', x, y), y, select(binary('ne', x, x), x, select(binary('ne', y, y), y, moved)));
+}
+
 export const binaryFunctionRows: readonly OperatorRow[] = [
   pairRow('hypot', {
     dtype: 'promote',
@@ -178,7 +200,10 @@ export const binaryFunctionRows: readonly OperatorRow[] = [
   pairRow('nextafter', {
     dtype: 'promote',
     refuses: refusing('nextafter_cpu', isWhole),
-    body: ({ self, other }) => binary('nextafter', self, other),
+    body: ({ self, other }, _, dtype) => {
+      const format = halfFormats[dtype];
+      return format ? nextHalf(self, other, format) : binary('nextafter', self, other);
+    },
   }),
   pointwise('aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor', copysign),
   pointwise('aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor', copysign),

@@ -18,6 +18,7 @@ import {
   tensorQuantizerOf,
 } from './affine.ts';
 import { join } from './arithmetic.ts';
+import { bilinearIntegers } from './bilinear.ts';
 import { cascadeSum } from './cascade-sum.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { expand } from '../../kernels/broadcast.ts';
@@ -195,11 +196,15 @@ function windowAt(index: number, sizes: readonly number[], from: readonly number
   return lengths;
 }
 
-const interpolating = averaging(
-  (value, _index, _result, { source }) =>
-    roundHalfToEven(Math.fround(tensorQuantizerOf(source).zeroPoint + Math.fround(value))),
-  true,
-);
+function* interpolating({ args, source, compute }: Call): Pieces<Results> {
+  const { sizes } = (yield* compute(yield* replaceQuantized(args, integerNumbers))) as Tensor;
+  const quantizer = tensorQuantizerOf(source);
+  const rounding = new Rounding(quantizer, source.dtype);
+  const integers = yield* bilinearIntegers(source, args, sizes);
+  const result = emptyQuantized(sizes, source.dtype, quantizer);
+  yield* filled(result.storageArrayForWriting() as Int32Array, 4, (at) => rounding.clamp(integers[at]));
+  return yield* inFormatOf(source, result);
+}
 
 function* mean(call: Call): Pieces<Results> {
   const { args } = call;

@@ -1,6 +1,6 @@
 import type { Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
-import { elements, run, tensor } from '../../operator-fixture.ts';
+import { elements, ints, run, tensor } from '../../operator-fixture.ts';
 
 // Expected values are PyTorch's. 12 and 13 are the codes of qint8 and quint8.
 const quantize = (values: readonly number[], scale: number, zeroPoint: bigint, dtype = 12n): Tensor =>
@@ -47,5 +47,24 @@ describe('quantised tensors', () => {
       "Could not run 'aten::add.out' with arguments from the 'QuantizedCPU' backend.",
     );
     expect(() => run('aten::q_scale', tensor([1]))).toThrow();
+  });
+});
+
+// Sums of PyTorch's integers: those of an image in C order, then of one with its channels beside each other, four fifths of which are taken in vectors.
+describe('a quantised image that is resized', () => {
+  const numbers = Array.from({ length: 20 * 8 * 8 }, (_, at) => (((at * 37) % 251) - 125) / 25);
+
+  it.each<[memoryFormat: bigint, isAligned: boolean, sum: number, weighted: number]>([
+    [0n, false, 579573, 27827693],
+    [0n, true, 580713, 27857346],
+    [2n, false, 579572, 27827692],
+    [2n, true, 580712, 27857338],
+  ])('has the integers of PyTorch in memory format %s, aligned %s', (memoryFormat, isAligned, sum, weighted) => {
+    const image = run('aten::view', quantize(numbers, 0.05, 63n, 13n), ints(1n, 20n, 8n, 8n));
+    const laid = run('aten::contiguous', image, memoryFormat);
+    const resized = run('aten::upsample_bilinear2d', laid, ints(19n, 23n), isAligned, null, null);
+    const found = elements(run('aten::int_repr', resized)).map(Number);
+    expect(found.reduce((total, value) => total + value, 0)).toBe(sum);
+    expect(found.reduce((total, value, at) => total + value * (at % 97), 0)).toBe(weighted);
   });
 });
