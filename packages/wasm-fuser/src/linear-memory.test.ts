@@ -34,6 +34,17 @@ describe('LinearMemory', () => {
     expect(memory.memory.buffer.byteLength).toBe(2 << 16);
   });
 
+  it('grows in few steps, by a part of what there is', () => {
+    const memory = new LinearMemory();
+    const buffers = new Set<ArrayBufferLike>();
+    for (let page = 0; page < 1000; page++) {
+      memory.take(1 << 16);
+      buffers.add(memory.memory.buffer);
+    }
+    expect(buffers.size).toBeLessThan(100);
+    expect(memory.memory.buffer.byteLength).toBeLessThan((1000 << 16) * 1.07);
+  });
+
   it('says so where there is no more memory', () => {
     const memory = new LinearMemory();
     expect(() => memory.take(2 ** 33)).toThrow();

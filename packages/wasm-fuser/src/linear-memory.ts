@@ -67,7 +67,7 @@ export class LinearMemory {
       const end = this.memory.buffer.byteLength;
       const last = gaps.at(-1);
       const open = last && last.at + last.size === end ? last.size : 0;
-      const pages = this.memory.grow(Math.ceil((size - open) / PAGE));
+      const pages = this.#grow(Math.ceil((size - open) / PAGE));
       const grown = this.memory.buffer.byteLength - pages * PAGE;
       if (open) last!.size += grown;
       else gaps.push({ at: end, size: grown });
@@ -80,6 +80,21 @@ export class LinearMemory {
     if (gap.size === 0) gaps.splice(index, 1);
     this.#taken.set(at, size);
     return at;
+  }
+
+  /**
+   * Adds so many pages or more; how many there were before. A buffer as large as the memory is made anew each time, which an engine takes for memory to
+   * collect, so that many small steps cost many collections.
+   */
+  #grow(pages: number): number {
+    const before = this.memory.buffer.byteLength / PAGE;
+    const ample = Math.min(Math.max(pages, before >>> 4), MOST_PAGES - before);
+    try {
+      if (ample > pages) return this.memory.grow(ample);
+    } catch {
+      // As much as is needed may be there.
+    }
+    return this.memory.grow(pages);
   }
 
   /** Gives back what `take` gave. */
