@@ -51,7 +51,11 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
   // First, since it asks for no data: whoever looks for data goes through every list among the arguments.
   const early = row.readsElements ? null : beginWithoutData(row, args, context);
-  if (early) return isInPieces(early) ? execution.inTurns(early) : early;
+  if (early) {
+    if (isInPieces(early)) return execution.inTurns(early);
+    // A device may get a copy of it, which goes when it does.
+    return binding.makesTensor ? own(execution, [], early) : early;
+  }
   if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
   if (!context.device) return afterReadback(args, () => computeOnHost(binding, row, args, execution), execution);
   const narrow = binding.written.length > 0 ? widenWritten(binding, args) : null;

@@ -22,6 +22,8 @@ export interface OperatorBinding {
   readonly makesContainers: boolean;
   /** Whether what it keeps or makes a container of can be a tensor, which a ledger has to know of. */
   readonly holdsTensors: boolean;
+  /** Whether it makes a tensor of values that are none: the first step of a tensor that a device may get a copy of. */
+  readonly makesTensor: boolean;
   /** Which arguments are tensors that nobody else has and nobody needs afterwards: a result may take their memory. */
   readonly spent: readonly number[];
   /** The last call on the host, ready for the next one with arguments like those. */
@@ -40,6 +42,8 @@ export function bindOperator(
   const schema = operator?.schema;
   const row = (operator?.row as OperatorRow | undefined) ?? null;
   const isPlain = row !== null && !row.readsElements && !row.remote && schema!.returns.length < 2;
+  const makesTensor =
+    row?.scalar !== undefined && isMadeHere(schema!, 0) && schema!.returns[0]?.type.kind === 'TensorType';
   // Nothing is known of an operator that there is not.
   const keeps = !schema || operator.aliasAnalysis === 'conservative' || keepsArguments(schema);
   const makesContainers =
@@ -48,12 +52,13 @@ export function bindOperator(
   return {
     name: schema?.operatorName ?? node.kind,
     row: row && isFunctionalized(node) ? functionalizedRow(row) : row,
-    scalar: (isPlain && row.scalar) || null,
+    scalar: (isPlain && !makesTensor && row.scalar) || null,
     outputCount: node.outputs.length,
     tensors: schema?.arguments.flatMap(({ type }, at) => (isDefinedTensor(type) ? at : [])) ?? [],
     written: schema?.arguments.flatMap(({ isWrite }, at) => (isWrite ? at : [])) ?? [],
     keepsArguments: keeps,
     makesContainers,
+    makesTensor,
     holdsTensors:
       (keeps || makesContainers) && [...node.inputs, ...node.outputs].some(({ type }) => mayHoldTensors(type)),
     spent,
