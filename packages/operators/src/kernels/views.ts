@@ -66,9 +66,13 @@ export function reshapeView(tensor: Tensor, sizes: readonly number[]): Tensor | 
   return target < 0 ? tensor.asStrided(sizes, strides) : null;
 }
 
+/** Positions in memory: of 32 bits where these are enough. */
+export type Offsets = Int32Array | Float64Array;
+
 /** The storage offset of every index into these dimensions, C order, counted from `start`. */
-export function offsetsOf(sizes: readonly number[], strides: readonly number[], start = 0): Int32Array {
-  const offsets = new Int32Array(numelOf(sizes));
+export function offsetsOf(sizes: readonly number[], strides: readonly number[], start = 0): Offsets {
+  const last = sizes.reduce((offset, size, dim) => offset + (size - 1) * strides[dim], start);
+  const offsets = new (last < 2 ** 31 ? Int32Array : Float64Array)(numelOf(sizes));
   let position = 0;
   forEachOffset(sizes, strides, start, (offset) => (offsets[position++] = offset));
   return offsets;

@@ -62,7 +62,7 @@ export function tensorDifference(
   if (worst === -1) return null;
   return {
     maxDifference: Number.isNaN(left[worst] - right[worst]) ? Infinity : Math.abs(left[worst] - right[worst]),
-    index: indexOf(isComplex(expected.dtype) ? worst >> 1 : worst, expected.sizes),
+    index: indexOf(isComplex(expected.dtype) ? worst >>> 1 : worst, expected.sizes),
     expected: left[worst],
     actual: right[worst],
   };

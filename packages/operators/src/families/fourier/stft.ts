@@ -170,7 +170,7 @@ function* hostStft(args: StftArgs, out: Tensor): Pieces {
   if (isComplex(out.dtype)) yield* writeComplex(out, re, im);
   else {
     const parts = scratch(Float64Array, 2 * re.length);
-    yield* storeInPieces(out, yield* filled(parts, 2, (i) => (i % 2 === 0 ? re : im)[i >> 1]));
+    yield* storeInPieces(out, yield* filled(parts, 2, (i) => (i % 2 === 0 ? re : im)[i >>> 1]));
   }
 }
 

@@ -12,7 +12,7 @@ import {
   numbersInPieces,
   storeInPieces,
 } from '../../kernels/numbers/numbers.ts';
-import { joinDimensions, offsetsOf } from '../../kernels/views.ts';
+import { joinDimensions, offsetsOf, type Offsets } from '../../kernels/views.ts';
 
 /**
  * What all normalisations are: the elements of a tensor in groups, each brought to mean 0 and variance 1, then scaled and
@@ -105,8 +105,8 @@ function normalizeRun(
 /** Elements of a tensor by their group and their place in it. */
 interface GroupReader {
   readonly data: FloatArray;
-  readonly outer: Int32Array;
-  readonly inner: Int32Array;
+  readonly outer: Offsets;
+  readonly inner: Offsets;
 }
 
 function* reader(tensor: Tensor, outer: number): Pieces<GroupReader> {

@@ -1,4 +1,4 @@
-import { giveUpScratch, scratch, type HostArray, type Tensor } from '@cresset/tensor';
+import { giveUpScratch, type HostArray, type Tensor } from '@cresset/tensor';
 import { decomposed, kernel } from '../../table/builders.ts';
 import { reducedSizes, wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
@@ -7,6 +7,7 @@ import { unsqueeze } from '../views/view-functions.ts';
 import { lowerSort } from './sort-lowering.ts';
 import { isLess, keysOf, linesOf } from './sort.ts';
 import { filled, type Pieces } from '../../kernels/loops/pieces.ts';
+import { positionsFor } from '../../kernels/positions.ts';
 import { elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** The k-th smallest element of a line, and sorting by the first dimension (ATen/native/Sorting.cpp). */
@@ -28,7 +29,7 @@ function* quickSelect(order: Int32Array, nth: number, isAfter: (a: number, b: nu
   let left = 0;
   let right = order.length - 1;
   while (right > left + 1) {
-    swap((left + right) >> 1, left + 1);
+    swap((left + right) >>> 1, left + 1);
     swapIfAfter(left + 1, right);
     swapIfAfter(left, right);
     swapIfAfter(left + 1, left);
@@ -83,7 +84,7 @@ const kthvalue = kernel<KthvalueArgs>(
       const target = values.storageArrayForWriting() as HostArray as unknown as number[];
       const places = indices.storageArrayForWriting() as BigInt64Array;
       for (const [start, step, line] of linesOf(self.sizes, at)) {
-        const order = yield* filled(scratch(Int32Array, self.sizes[at] ?? 1), 1, (position) => position);
+        const order = yield* filled(positionsFor(self.sizes[at] ?? 1), 1, (position) => position);
         yield* quickSelect(order, k - 1, (a, b) => isLess(keys[start + b * step], keys[start + a * step]));
         const place = order[k - 1];
         target[line] = source[start + place * step];

@@ -13,6 +13,7 @@ import { lowerMedian, lowerQuantile } from './order-statistics-lowering.ts';
 import { movedim } from '../views/view-functions.ts';
 import { mapped } from '../../kernels/loops/mapped.ts';
 import { type Pieces, filled, repeat } from '../../kernels/loops/pieces.ts';
+import { positionsFor } from '../../kernels/positions.ts';
 import { isLess, stableOrder } from './sort.ts';
 
 /** Medians, modes and quantiles (ATen/native/Sorting.cpp). */
@@ -73,7 +74,7 @@ function* medianOf(group: Float64Array, ignoresNaN: boolean): Pieces<Found> {
 
 /** The smallest of the values that occur most often, and where that one of them is that sorting puts last. */
 function* modeOf(group: Float64Array): Pieces<Found> {
-  const order = yield* filled(scratch(Int32Array, group.length), 1, (at) => at);
+  const order = yield* filled(positionsFor(group.length), 1, (at) => at);
   // NaN is neither before nor after anything here: runs of one value may be torn apart by it, as they are in PyTorch.
   yield* sortRange(order, 0, order.length, (a, b) => group[a] < group[b]);
   let best = { last: 0, count: 0 };

@@ -1,4 +1,5 @@
 import { repeat, type Pieces, filled } from '../../kernels/loops/pieces.ts';
+import { positionsFor } from '../../kernels/positions.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import { Complex, isComplex, isFloatingPoint, scratch, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
@@ -34,7 +35,7 @@ function placeOf(row: FloatArray, order: FloatArray | null, value: number, right
     return right ? element <= value : element < value;
   };
   while (low < high) {
-    const middle = (low + high) >> 1;
+    const middle = (low + high) >>> 1;
     if (comesBefore(row[order ? order[middle] : middle])) low = middle + 1;
     else high = middle;
   }
@@ -239,7 +240,7 @@ function* sortedPositions(
   width = 1,
 ): Pieces<Int32Array> {
   if (compare) return yield* stableOrder(count, (a, b) => compare(a, b) < 0, width);
-  return yield* filled(scratch(Int32Array, count), 1, (at) => at);
+  return yield* filled(positionsFor(count), 1, (at) => at);
 }
 
 function* uniqueElements(self: Tensor, consecutive: boolean): Pieces<Tensor[]> {

@@ -97,7 +97,7 @@ interface Partition {
 
 /** Parts [first, last) at the median of three of its elements. */
 function beginPartition(order: Int32Array, first: number, last: number, isBefore: IsBefore): Partition {
-  const places = [first + 1, (first + last) >> 1, last - 1];
+  const places = [first + 1, (first + last) >>> 1, last - 1];
   const [a, b, c] = places.map((place) => order[place]);
   const median = isBefore(a, b)
     ? isBefore(b, c)

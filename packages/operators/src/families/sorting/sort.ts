@@ -1,10 +1,11 @@
-import { isComplex, type HostArray, type Tensor, scratch } from '@cresset/tensor';
+import { isComplex, type HostArray, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { numbersInPieces, elementsInPieces } from '../../kernels/numbers/numbers.ts';
 import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
+import { positionsFor } from '../../kernels/positions.ts';
 import { isHeap, topOf, type IsBefore } from './selection.ts';
 import { lowerSort } from './sort-lowering.ts';
 
@@ -51,14 +52,14 @@ const SORTED_PART = 1 << 16;
 export function* stableOrder(size: number, isBefore: IsBefore, cost = 1): Pieces<Int32Array> {
   const atOnce = Math.max(16, Math.floor(SORTED_PART / cost));
   if (size <= atOnce) return orderAtOnce(size, isBefore);
-  let order = scratch(Int32Array, size);
+  let order = positionsFor(size);
   for (let start = 0; start < size; start += atOnce) {
     const length = Math.min(atOnce, size - start);
     const part = orderAtOnce(length, (a, b) => isBefore(start + a, start + b));
     for (let at = 0; at < length; at++) order[start + at] = start + part[at];
     yield;
   }
-  let merged = scratch(Int32Array, size);
+  let merged = positionsFor(size);
   for (let width = atOnce; width < size; width *= 2) {
     for (let start = 0; start < size; start += 2 * width) {
       const middle = Math.min(start + width, size);
@@ -169,7 +170,7 @@ const topk = kernel<TopkArgs>(
     },
     host({ self, k, dim, largest, sorted }, [values, indices]) {
       const at = wrapDim(dim, self.dim);
-      const order = scratch(Int32Array, self.sizes[at] ?? 1);
+      const order = positionsFor(self.sizes[at] ?? 1);
       return hostSort(self, at, largest, values, indices, (_, isBefore) => topOf(order, k, sorted, isBefore));
     },
     lower({ self, k, dim, largest, sorted }, [values, indices], context) {

@@ -130,7 +130,7 @@ function binOf(edges: ArrayLike<number>, value: number): number {
   if (!(value >= edges[0] && value <= edges[last])) return -1;
   let [low, high] = [0, last];
   while (high - low > 1) {
-    const middle = (low + high) >> 1;
+    const middle = (low + high) >>> 1;
     if (value >= edges[middle]) low = middle;
     else high = middle;
   }

@@ -18,6 +18,7 @@ import { bigintReader, numberReader, scalarWriter } from '../elements.ts';
 import { stepOf, withIntegerFallback } from '../loops/block-evaluator.ts';
 import { IntegerRangeError, blockSize, makeRegister, type Register } from '../loops/blocks.ts';
 import { laneOf, mappedOne, rowStep, type Lane, type Step } from '../loops/lanes.ts';
+import { checkPositions } from '../positions.ts';
 import { PIECE_SIZE, type Pieces } from '../loops/pieces.ts';
 
 /** What is worked out once for each value of some axes; null for those of a block of points. */
@@ -58,6 +59,11 @@ export function* evaluateNest(nest: LoopNest): Pieces {
   }
 }
 
+/** Offsets are integers of 32 bits, as they are to kernels. */
+function checkOperand({ sizes, strides, storageOffset }: Tensor): void {
+  checkPositions(sizes.reduce((offset, size, dim) => offset + (size - 1) * strides[dim], storageOffset + 1));
+}
+
 class NestProgram {
   readonly #lanes = new Map<Expr, Lane>();
   readonly #freeAxes = new FreeAxes();
@@ -74,6 +80,7 @@ class NestProgram {
     this.#block = { parent: this.#once, axes: nest.axes, steps: [] };
     for (const axis of nest.axes) this.#lanes.set(axis, laneOf(new Int32Array(length), length));
     this.#stores = nest.stores.map(({ operand, offset, value, guard }) => {
+      checkOperand(operand.tensor);
       const write = scalarWriter(operand.tensor);
       const stored = cast(exprTypeOf(operand.dtype), value);
       const [at, values, isMade] = [offset, stored, guard].map((expr) => expr && this.#compile(expr, this.#block));
@@ -121,7 +128,10 @@ class NestProgram {
   }
 
   #stepOf(expr: Expr, out: Lane, home: Level): Step | null {
-    if (expr.kind === 'load') return loadStep(expr, this.#compile(expr.offset, home), out);
+    if (expr.kind === 'load') {
+      checkOperand(expr.operand.tensor);
+      return loadStep(expr, this.#compile(expr.offset, home), out);
+    }
     if (expr.kind === 'reduce') return this.#reduceStep(expr, out, home);
     for (const child of childrenOf(expr)) this.#compile(child, home);
     // As processors convert: what is beyond the range is the least number.
