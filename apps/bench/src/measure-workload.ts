@@ -84,6 +84,7 @@ export async function measureWorkload(
   }
   const pass = async (kind: SequenceKind, measuredAs: Pass | null): Promise<void> => {
     settings.progress(`${name}: ${measuredAs ?? 'warming'}`);
+    await untilIdle(settings);
     const isChecked = measuredAs === 'first' || measuredAs === 'new';
     for (let at = 0; at < (kind === 'known' ? known : fresh).length; at++) {
       const ids = [...running.keys()];
@@ -111,6 +112,18 @@ export async function measureWorkload(
   const results = new Map<string, WorkloadMeasurement>();
   for (const [id, runner] of running) results.set(id, await resultOf(runner));
   return contestants.map(({ id }) => (results.get(id) ?? failed.get(id))!);
+}
+
+/** An engine compiles beside programs, which would be told as the time of whoever has the next turn: waits until that is done, for some seconds at most. */
+async function untilIdle({ cpuSeconds }: MeasureSettings): Promise<void> {
+  let before = await cpuSeconds();
+  for (let waits = 0; waits < 40; waits++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const now = await cpuSeconds();
+    // The processor's clock counts by hundredths.
+    if (before === null || now === null || now - before < 0.015) return;
+    before = now;
+  }
 }
 
 async function takeTurn(
