@@ -55,7 +55,7 @@ test('known sizes come three times, new ones then once, and again', async () => 
   const log: string[] = [];
   const [found] = await measureWorkload(open, [contestant('a', log, right)], new GpuCounter({}), settings);
   const known = Array.from({ length: 3 }, () => 'a known 0');
-  const fresh = Array.from({ length: 4 }, () => ['a fresh 0', 'a fresh 1']).flat();
+  const fresh = Array.from({ length: 5 }, () => ['a fresh 0', 'a fresh 1']).flat();
   expect(log).toEqual([...known, ...fresh, 'a ends']);
   expect(found).toMatchObject({
     status: 'right',
@@ -64,6 +64,7 @@ test('known sizes come three times, new ones then once, and again', async () => 
     passes: {
       first: { calls: 1, milliseconds: 6, cpuMilliseconds: 4, launches: { all: 10, replayed: 0 } },
       second: { calls: 1, milliseconds: 2 },
+      third: { calls: 1, milliseconds: 2 },
       new: { calls: 2, milliseconds: 6, launches: { all: 20, replayed: 0 } },
       again: { calls: 4, milliseconds: 2, launches: { all: 40, replayed: 40 } },
     },

@@ -5,8 +5,8 @@ import { differenceFrom } from './models/bench-model.ts';
 import type { OpenWorkload } from './workloads/open-workload.ts';
 import type { SequenceKind } from './workloads/workload.ts';
 
-/** What is measured: known sequences the first and the second time, those with sizes that are new after more of that, and these as often again as there are rounds. */
-export const PASSES = ['first', 'second', 'new', 'again'] as const;
+/** What is measured: known sequences the first, second and third time, then those with sizes that are new, and these as often again as there are rounds. */
+export const PASSES = ['first', 'second', 'third', 'new', 'again'] as const;
 
 export type Pass = (typeof PASSES)[number];
 
@@ -103,10 +103,11 @@ export async function measureWorkload(
   };
   await pass('known', 'first');
   await pass('known', 'second');
-  await pass('known', null);
+  await pass('known', 'third');
   for (const runner of running.values()) runner.recordings = (await runner.opened.recordings?.()) ?? 0;
   await pass('fresh', 'new');
-  // Some record at the second call of a size.
+  // Some record at the second call of a size, and compile for it at the third.
+  await pass('fresh', null);
   await pass('fresh', null);
   for (let round = 0; round < settings.rounds; round++) await pass('fresh', 'again');
   const results = new Map<string, WorkloadMeasurement>();

@@ -36,6 +36,7 @@ const right = (id: string, times: readonly [number, number, number, number], isO
     passes: {
       first: figures(first),
       second: figures(second),
+      third: figures(second),
       new: figures(fresh, isOwn ? { all: 20, replayed: 5 } : null),
       again: figures(again, isOwn ? { all: 20, replayed: 20 } : null),
     },

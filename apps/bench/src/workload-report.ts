@@ -57,7 +57,7 @@ export function workloadTables(
     return table(['workload', 'calls', ...titles], [...rows, ...means]);
   };
   return [
-    `Calls of one model that are not of one size: known sizes the first and the second time, sizes that are new to a library that is warm, and these again.`,
+    `Calls of one model that are not of one size: known sizes the first, second and third time, sizes that are new to a library that is warm, and these from the fourth time on.`,
     'Processor time of a call, and how many times that of Cresset on the same device:',
     timeTable('cpuMilliseconds'),
     'Median of a call by the clock; the last row of a workload is the median of each call beside the same one later:',
