@@ -19,7 +19,7 @@ import { countUp, choose, i32, i32x4, i64, v128, when, whenVector, type Code, ty
 import type { FunctionBody, ModuleBuilder, ValueType } from '../module.ts';
 import { doubles } from './functions/doubles.ts';
 import { Elements, elementShift } from './elements.ts';
-import { expBelowZero, LARGEST_ANGLE, singles } from './functions/float-functions.ts';
+import { LARGEST_ANGLE, shareOfPowers, singles } from './functions/float-functions.ts';
 import { beforeConstant, type Floats, type Keep, type MultiplyAdd } from './functions/floats.ts';
 import {
   integerLanesBinary,
@@ -66,7 +66,8 @@ export class ExpressionWriter {
   readonly elements: Elements;
   /** The lanes of a vector, by number. */
   readonly #lanes: readonly number[];
-  readonly #belowOne = new Set<Expr>();
+  readonly #shares = new Set<Expr>();
+  readonly #ordered = new Set<ReduceExpr>();
   /** Where what the first group loads begins, of loads that are written for one group after the other. */
   readonly #firstAddresses = new Map<LoadExpr, Code>();
   #rows: ReduceExpr | null = null;
@@ -111,9 +112,15 @@ export class ExpressionWriter {
     return this.#rows === reduction && !this.singleSteps.has(reduction.axes.at(-1)!);
   }
 
-  /** Tells the writer of an `exp` that it is of nothing above 0. */
-  neverAboveOne(power: Expr): void {
-    this.#belowOne.add(power);
+  /** Tells the writer of powers of a softmax, and the maximum that they are told from, that any multiple will do, and that a NaN is in the sum of powers anyway. */
+  makeShares(power: Expr, most: ReduceExpr): void {
+    this.#shares.add(power);
+    this.#ordered.add(most);
+  }
+
+  /** Whether nobody asks if a NaN was among what a maximum is of. */
+  isOrdered(most: ReduceExpr): boolean {
+    return this.#ordered.has(most);
   }
 
   besideSteps(reduction: ReduceExpr): ((scope: Scope) => void) | undefined {
@@ -364,7 +371,7 @@ export class ExpressionWriter {
     if (x.type === 'float') {
       const { floats } = this;
       const lanes = scope.lanes && this.differs(x, scope) ? floats.lanes : 1;
-      const known = floats === singles && this.#belowOne.has(expr) ? expBelowZero : floats.unary[fn];
+      const known = floats === singles && this.#shares.has(expr) ? shareOfPowers : floats.unary[fn];
       const rare = (): Code => this.#rare.unary(fn, code, lanes);
       if (!known) return this.#floatResult(fn, rare(), scope, x);
       if (fn !== 'sin' && fn !== 'cos') return this.#floatResult(fn, known(code, keep, this.multiplyAdd), scope, x);

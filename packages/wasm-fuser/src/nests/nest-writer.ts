@@ -101,7 +101,7 @@ export function writeLoops(
         if (terms) writer.alongside(terms.reduction, (scope) => writeElements(writer, terms.store, scope));
         const rows = sumOfRows(nest);
         if (rows) writer.goByRows(rows);
-        if (terms?.isPower) writer.neverAboveOne(terms.store.value);
+        if (terms?.most) writer.makeShares(terms.store.value, terms.most);
         const roots = [...nest.stores, ...(terms ? [terms.store] : [])].flatMap(expressionsOf);
         writer.announce(roots);
         writer.markRisky(roots);

@@ -48,6 +48,7 @@ interface LoopWriter {
   /** Whether it is a sum in each lane, of a row of its own. */
   goesByRows(expr: ReduceExpr): boolean;
   markRisky(roots: readonly Expr[]): void;
+  isOrdered(expr: ReduceExpr): boolean;
   /** What else is done in each step of a reduction. */
   besideSteps(expr: ReduceExpr): ((scope: Scope) => void) | undefined;
   laneSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, groups: number, body: (scope: Scope) => void): Code;
@@ -86,7 +87,8 @@ export function writeReduction(writer: LoopWriter, expr: ReduceExpr, scope: Scop
   const goesAlong = !differs && takesLanesAlong(writer, body, last, scope);
   const form: Form = type === 'float' || differs || goesAlong ? 'lanes' : 'scalar';
   const groups = writer.groupsOf(expr, scope);
-  const reduction = new Reduction(writer, fn, [body], form, groups, scope, writer.besideSteps(expr));
+  const beside = writer.besideSteps(expr);
+  const reduction = new Reduction(writer, fn, [body], form, groups, scope, beside, !writer.isOrdered(expr));
   writer.loops(expr.axes.slice(0, -1), scope, (inner) => {
     if (goesAlong) reduction.fourByFour(last, inner);
     else reduction.oneByOne(last, inner);
@@ -209,6 +211,8 @@ class Reduction {
     groups: number,
     scope: Scope,
     private readonly beside?: (scope: Scope) => void,
+    /** Whether an extreme of floats has to be NaN where one was met. */
+    private readonly isTold = true,
   ) {
     this.totals = this.#begun(scope, groups);
     this.#combine = combination(fn, this.#type, form, writer.floats);
@@ -222,6 +226,10 @@ class Reduction {
     return this.fn === 'sum' && this.#type === 'float';
   }
 
+  get #isExtremeOfFloats(): boolean {
+    return this.#type === 'float' && (this.fn === 'max' || this.fn === 'min');
+  }
+
   #isSumOfProducts(body: Expr): body is BinaryExpr {
     return this.fn === 'sum' && this.#type === 'float' && body.kind === 'binary' && body.fn === 'mul';
   }
@@ -232,7 +240,7 @@ class Reduction {
     return Array.from({ length: groups * this.bodies.length }, () => {
       const local = this.writer.body.local(valueType(type, this.form));
       scope.code.push(local.set(this.writer.valueIn(this.form, neutralElement(this.fn, type), scope)));
-      if (type === 'float' && (this.fn === 'max' || this.fn === 'min')) {
+      if (this.isTold && this.#isExtremeOfFloats) {
         const unordered = this.writer.body.vector();
         scope.code.push(unordered.set(v128.zero));
         this.#unordered.set(local, unordered);
@@ -259,13 +267,14 @@ class Reduction {
   }
 
   #join(total: Local, value: Code, isUnordered: Code, scope: Scope): void {
-    const unordered = this.#unordered.get(total);
-    if (!unordered) scope.code.push(total.set(this.#combine(total.get, value)));
-    else {
-      const { greater, lesser } = this.writer.floats.code;
-      const extreme = this.fn === 'max' ? greater : lesser;
-      scope.code.push(total.set(extreme(total.get, value)), unordered.set(v128.or(unordered.get, isUnordered)));
+    if (!this.#isExtremeOfFloats) {
+      scope.code.push(total.set(this.#combine(total.get, value)));
+      return;
     }
+    const { greater, lesser } = this.writer.floats.code;
+    scope.code.push(total.set((this.fn === 'max' ? greater : lesser)(total.get, value)));
+    const unordered = this.#unordered.get(total);
+    if (unordered) scope.code.push(unordered.set(v128.or(unordered.get, isUnordered)));
   }
 
   /** Makes totals NaN where one was met. */
