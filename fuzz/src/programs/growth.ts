@@ -34,16 +34,27 @@ function randomSizes(random: Random): number[] {
   return [planes, Math.min(rows, 8), Math.max(1, Math.floor(count / planes / Math.min(rows, 8)))];
 }
 
-/** Five calls: with equal elements, equal ones again, others, of another size, and of the first again. */
+/** Calls with equal elements, equal ones again, others, of three other sizes, the second of these once more, and of the first again. */
 function randomCalls(random: Random, sizes: readonly number[]): Call[] {
   const first = { sizes, seed: random.below(1 << 20), n: 1 + random.below(4) };
-  const other = random.chance(0.1) ? [0] : randomSizes(random).slice(-1);
+  // Now and then another dimension has another size too.
+  const others = (): number[] => {
+    const along = random.chance(0.2) ? random.below(sizes.length) : sizes.length - 1;
+    const size = random.chance(0.1) ? random.below(2) : randomSizes(random).at(-1)!;
+    const rest = sizes.reduce((count, each, dim) => (dim === along ? count : count * each), 1);
+    return sizes.with(along, Math.min(size, Math.ceil(MOST_ELEMENTS / 3 / rest)));
+  };
+  const [second, third, fourth] = [others(), others(), others()];
+  const n = (): number => 1 + random.below(4);
   return [
     first,
     first,
-    { ...first, seed: first.seed + 1, n: 1 + random.below(4) },
-    { ...first, sizes: [...sizes.slice(0, -1), ...other], seed: first.seed + 2 },
-    { ...first, seed: first.seed + 3, n: 1 + random.below(4) },
+    { ...first, seed: first.seed + 1, n: n() },
+    { sizes: second, seed: first.seed + 2, n: first.n },
+    { sizes: third, seed: first.seed + 3, n: first.n },
+    { sizes: fourth, seed: first.seed + 4, n: first.n },
+    { sizes: third, seed: first.seed + 5, n: n() },
+    { ...first, seed: first.seed + 6, n: n() },
   ];
 }
 

@@ -1,7 +1,7 @@
 import { initializeRuntime, registerAllParts } from '@cresset/runtime';
 import { growProgram } from './growth.ts';
 import { openLane, type Lane } from './lanes.ts';
-import { sourceOf } from './program.ts';
+import { sourceOf, type Program } from './program.ts';
 import { describe, reduce } from './reduction.ts';
 import { judge, judgeSeed } from './trial.ts';
 
@@ -37,7 +37,12 @@ async function work({ lane, first, last, step, show }: Work): Promise<void> {
       tell({ seed, kind: verdict.kind });
       continue;
     }
-    const smallest = await reduce(verdict.program, async (program) => (await judge(program, way)).kind === 'wrong');
+    const isStillWrong = async (program: Program): Promise<boolean> => {
+      // Each try takes as long as a program: none of them hangs.
+      tell({ seed, kind: 'begin' });
+      return (await judge(program, way)).kind === 'wrong';
+    };
+    const smallest = await reduce(verdict.program, isStillWrong);
     const again = await judge(smallest, way);
     const { call, what } = again.kind === 'wrong' ? again : verdict;
     tell({ seed, kind: 'wrong', report: `${describe(smallest, sourceOf(smallest))}\ncall ${call + 1}: ${what}` });

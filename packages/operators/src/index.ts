@@ -1,4 +1,4 @@
-export { boxingOf, tensorsOf, type Boxing } from './table/boxing.ts';
+export { boxingOf, symbolicArguments, tensorsOf, type Boxing } from './table/boxing.ts';
 export { copyInto, cloneOf, lowerCopy } from './kernels/copy.ts';
 export { OperatorError, type ErrorKind } from './kernels/errors.ts';
 export { functionalizedRow } from './dispatch/functionalization.ts';

@@ -5,12 +5,12 @@ import {
   halfToNumber,
   List,
   numberToHalf,
-  numelOf,
   Storage,
   Tensor,
   type HostArray,
   type IValue,
   type ScalarType,
+  symProduct,
 } from '@cresset/tensor';
 import { constant, type ComputeDevice } from '@cresset/tensorexpr';
 import { runOnHost } from './dispatch/invoke.ts';
@@ -44,7 +44,7 @@ export const loweringOn = (device: ComputeDevice): LoweringContext => ({
   ...fixedLowering,
   device,
   temporary: (sizes, dtype) =>
-    new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes)),
+    new Tensor(Storage.onDevice(device, dtype, symProduct(sizes)), dtype, sizes, contiguousStrides(sizes)),
   launch: (kernel) => device.launch(kernel),
   launchRoutine: (routine) => device.launchRoutine!(routine),
 });

@@ -8,5 +8,6 @@ export * from './ivalue.ts';
 export * from './nested-tensor.ts';
 export * from './scalar-type.ts';
 export * from './storage.ts';
+export * from './sym-int.ts';
 export * from './tensor.ts';
 export * from './value-type.ts';

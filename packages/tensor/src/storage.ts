@@ -1,3 +1,4 @@
+import { hint, symMul, type SymInt, type SymNode } from './sym-int.ts';
 import { CressetError } from '@cresset/ir';
 import {
   deviceByteLength,
@@ -112,6 +113,7 @@ export class Storage {
   #isLost = false;
   #narrowing: Narrowing | null = null;
   #byteLength: number;
+  #symBytes: SymNode | null = null;
   /** Storages are numbered as they are made. */
   readonly serial = ++lastSerial;
 
@@ -156,8 +158,9 @@ export class Storage {
   }
 
   /** A storage of `count` elements whose contents the device is about to write. */
-  static onDevice(memory: DeviceMemory, dtype: ScalarType, count: number): Storage {
-    const storage = new Storage(count * elementSize(dtype), null, dtype);
+  static onDevice(memory: DeviceMemory, dtype: ScalarType, count: SymInt): Storage {
+    const storage = new Storage(hint(count) * elementSize(dtype), null, dtype);
+    if (typeof count !== 'number') storage.#symBytes = symMul(count, elementSize(dtype)) as SymNode;
     const layout = realType(dtype);
     storage.#adopt({ memory, layout, buffer: storage.#allocate(memory, layout) });
     return storage;
@@ -166,6 +169,11 @@ export class Storage {
   /** Size in host layout, bytes. */
   get byteLength(): number {
     return this.#byteLength;
+  }
+
+  /** Its size in host layout, bytes, where that may be another number the next time. */
+  get symBytes(): SymNode | null {
+    return this.#symBytes;
   }
 
   /** Whether the host copy is there and up to date. */

@@ -2,16 +2,42 @@ import { Complex, CressetError, formatTensorText } from '@cresset/ir';
 import { bitsToNumber } from './float16.ts';
 import { elementSize, isComplex, newHostArray, numelOf, type HostArray, type ScalarType } from './scalar-type.ts';
 import { Storage, takeScratch } from './storage.ts';
+import {
+  hasSymbols,
+  hint,
+  settle,
+  settleAll,
+  symEq,
+  symMax,
+  symMul,
+  symProduct,
+  type ShapeEnv,
+  type SymInt,
+} from './sym-int.ts';
 
 /** Strides, in elements, of a tensor of these sizes in C order. */
-export function contiguousStrides(sizes: readonly number[]): number[] {
-  const strides = new Array<number>(sizes.length);
-  let stride = 1;
+export function contiguousStrides(sizes: readonly number[]): number[];
+export function contiguousStrides(sizes: readonly SymInt[]): SymInt[];
+export function contiguousStrides(sizes: readonly SymInt[]): SymInt[] {
+  const strides = new Array<SymInt>(sizes.length);
+  let stride: SymInt = 1;
   for (let dim = sizes.length - 1; dim >= 0; dim--) {
     strides[dim] = stride;
-    stride *= Math.max(sizes[dim], 1);
+    const size = sizes[dim];
+    stride =
+      typeof stride === 'number' && typeof size === 'number'
+        ? stride * Math.max(size, 1)
+        : symMul(stride, symMax(size, 1));
   }
   return strides;
+}
+
+/** A layout some of whose numbers are expressions. */
+interface SymbolicLayout {
+  readonly env: ShapeEnv;
+  readonly sizes: readonly SymInt[];
+  readonly strides: readonly SymInt[];
+  readonly offset: SymInt;
 }
 
 /** An element `q` stands for `(q - zeroPoint) * scale` (at::Quantizer), with one pair for the tensor or one for each index of `axis`. */
@@ -55,27 +81,83 @@ export class Tensor {
   /** The accumulated gradient of a leaf. */
   grad: Tensor | null = null;
   #openOffset: OpenNumber | null = null;
+  #sizes: readonly number[];
+  #strides: readonly number[];
   #storageOffset: number;
+  #symbolic: SymbolicLayout | null = null;
 
   constructor(
     public storage: Storage,
     public dtype: ScalarType,
-    public sizes: readonly number[],
-    public strides: readonly number[],
-    storageOffset = 0,
+    sizes: readonly SymInt[],
+    strides: readonly SymInt[],
+    storageOffset: SymInt = 0,
   ) {
-    this.#storageOffset = storageOffset;
+    this.#sizes = sizes as readonly number[];
+    this.#strides = strides as readonly number[];
+    this.#storageOffset = storageOffset as number;
+    if (hasSymbols()) this.setLayout(sizes, strides, storageOffset);
+  }
+
+  /** Gives it sizes, strides and an offset, some of which may be expressions. */
+  setLayout(sizes: readonly SymInt[], strides: readonly SymInt[], offset: SymInt): void {
+    const symbol = [...sizes, ...strides, offset].find((each) => typeof each !== 'number');
+    this.#symbolic = symbol === undefined ? null : { env: symbol.env, sizes, strides, offset };
+    this.#sizes = symbol === undefined ? (sizes as readonly number[]) : sizes.map(hint);
+    this.#strides = symbol === undefined ? (strides as readonly number[]) : strides.map(hint);
+    this.#storageOffset = hint(offset);
+  }
+
+  /** Its layout as expressions, while what is recorded has some. */
+  #layout(): SymbolicLayout | null {
+    if (this.#symbolic?.env.isClosed) this.#symbolic = null;
+    return this.#symbolic;
+  }
+
+  /** The sizes as numbers: what is recorded holds for these alone. */
+  get sizes(): readonly number[] {
+    if (this.#symbolic !== null) settleAll(this.#layout()?.sizes ?? []);
+    return this.#sizes;
+  }
+
+  set sizes(sizes: readonly number[]) {
+    this.setLayout(sizes, this.symStrides, this.#layout()?.offset ?? this.#storageOffset);
+  }
+
+  /** As `sizes`, each stride. */
+  get strides(): readonly number[] {
+    if (this.#symbolic !== null) settleAll(this.#layout()?.strides ?? []);
+    return this.#strides;
+  }
+
+  set strides(strides: readonly number[]) {
+    this.setLayout(this.symSizes, strides, this.#layout()?.offset ?? this.#storageOffset);
+  }
+
+  /** The sizes, expressions where they may be other numbers the next time. */
+  get symSizes(): readonly SymInt[] {
+    return this.#symbolic === null ? this.#sizes : (this.#layout()?.sizes ?? this.#sizes);
+  }
+
+  get symStrides(): readonly SymInt[] {
+    return this.#symbolic === null ? this.#strides : (this.#layout()?.strides ?? this.#strides);
   }
 
   /** Where its first element lies, in elements from the start of the storage. */
   get storageOffset(): number {
-    const open = this.openOffset;
-    if (open) open.isRead = true;
-    return this.#storageOffset;
+    return settle(this.symStorageOffset);
   }
 
   set storageOffset(offset: number) {
-    this.#storageOffset = offset;
+    if (this.#layout()) this.setLayout(this.symSizes, this.symStrides, offset);
+    else this.#storageOffset = offset;
+  }
+
+  /** As `storageOffset`, an expression where that may be another number the next time. */
+  get symStorageOffset(): SymInt {
+    const open = this.openOffset;
+    if (open) open.isRead = true;
+    return this.#symbolic === null ? this.#storageOffset : (this.#layout()?.offset ?? this.#storageOffset);
   }
 
   /** Set while work with it is recorded that is to serve for other offsets too. */
@@ -90,6 +172,11 @@ export class Tensor {
   /** As `storageOffset`, for who does not go by the number but hands it on with its `openOffset`. */
   get handedOnOffset(): number {
     return this.#storageOffset;
+  }
+
+  /** As `handedOnOffset`, an expression where there is one. */
+  get symHandedOnOffset(): SymInt {
+    return this.#symbolic === null ? this.#storageOffset : (this.#layout()?.offset ?? this.#storageOffset);
   }
 
   /** A contiguous tensor over new host memory, filled with zeros. */
@@ -119,16 +206,20 @@ export class Tensor {
   }
 
   get dim(): number {
-    return this.sizes.length;
+    return this.#sizes.length;
   }
 
   get numel(): number {
     return numelOf(this.sizes);
   }
 
+  get symNumel(): SymInt {
+    return this.#symbolic === null ? numelOf(this.#sizes) : symProduct(this.symSizes);
+  }
+
   /** Another view of the same storage. */
-  asStrided(sizes: readonly number[], strides: readonly number[], storageOffset?: number): Tensor {
-    const view = new Tensor(this.storage, this.dtype, sizes, strides, storageOffset ?? this.#storageOffset);
+  asStrided(sizes: readonly SymInt[], strides: readonly SymInt[], storageOffset?: SymInt): Tensor {
+    const view = new Tensor(this.storage, this.dtype, sizes, strides, storageOffset ?? this.symHandedOnOffset);
     if (storageOffset === undefined) view.openOffset = this.openOffset;
     view.requiresGrad = this.requiresGrad;
     view.quantizer = this.quantizer;
@@ -137,12 +228,15 @@ export class Tensor {
 
   /** Whether elements lie in C order without gaps; strides of dimensions of size 1 do not count. */
   isContiguous(): boolean {
+    const layout = this.#symbolic === null ? null : this.#layout();
+    if (layout) return isContiguousSymbolic(layout);
+    const [sizes, strides] = [this.#sizes, this.#strides];
     let expected = 1;
-    for (let dim = this.sizes.length - 1; dim >= 0; dim--) {
-      const size = this.sizes[dim];
+    for (let dim = sizes.length - 1; dim >= 0; dim--) {
+      const size = sizes[dim];
       if (size === 0) return true;
       if (size !== 1) {
-        if (this.strides[dim] !== expected) return false;
+        if (strides[dim] !== expected) return false;
         expected *= size;
       }
     }
@@ -206,6 +300,18 @@ export class Tensor {
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+function isContiguousSymbolic({ sizes, strides }: SymbolicLayout): boolean {
+  let expected: SymInt = 1;
+  for (let dim = sizes.length - 1; dim >= 0; dim--) {
+    const size = sizes[dim];
+    if (symEq(size, 0)) return true;
+    if (symEq(size, 1)) continue;
+    if (!symEq(strides[dim], expected)) return false;
+    expected = symMul(expected, size);
+  }
+  return true;
 }
 
 /** Calls `visit` with the storage offset of every element, in C order. */

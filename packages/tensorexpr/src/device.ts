@@ -126,6 +126,15 @@ export interface LaunchRecorder {
   record(launches: readonly RecordedLaunch[], given: number, scratch: readonly number[]): CommandList;
   /** Enqueues the launches of a list. Throws as `launch` does, before any of them is done: of what fails later `flush` tells. */
   replay(list: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void;
+  /** As `prepare`, of a kernel with sizes that are others now: made ready for these. */
+  prepareAgain(kernel: Kernel): PreparedLaunch | null;
+  /**
+   * Puts other launches in the place of some of a list, for the replays to come.
+   *
+   * @param changed by their places in the list
+   * @param scratch as `record` was given it
+   */
+  change(list: CommandList, changed: ReadonlyMap<number, RecordedLaunch>, scratch: readonly number[]): void;
   /** Gives up what a list takes of the device: it is not replayed again. */
   forget(list: CommandList): void;
 }

@@ -27,6 +27,7 @@ import {
   type NormalForm,
   type TemporaryTensor,
   type TunedCut,
+  withSizesOfNow,
 } from '@cresset/tensorexpr';
 import { FailureLog } from './failure-log.ts';
 import type { CommandListHost, CommandLists } from './launches/command-lists.ts';
@@ -213,7 +214,8 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
   #launchesOf(kernel: Kernel, temporary: TemporaryTensor): PreparedKernel[] {
     const separate = this.#separated(kernel);
     if (separate) return separate.flatMap((part) => this.#launchesOf(part, temporary));
-    const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
+    const now = withSizesOfNow(kernel);
+    const normal = normalise(runningSoftmaxOf(now) ?? now);
     const chunks = this.tuner?.chooseChunks(normal) ?? null;
     const stages = stagesOf(normal, this.capabilities, temporary, chunks?.cut?.chunks);
     if (stages.length === 1) return [this.#prepare(normal, kernel, chunks)];
@@ -223,7 +225,8 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
   /** As {@link launch}, up to the point where buffers are needed. */
   #prepareWhole(kernel: Kernel): PreparedKernel | null {
     if (kernelBindings(kernel, this.capabilities) > this.capabilities.maxStorageBuffers) return null;
-    const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
+    const now = withSizesOfNow(kernel);
+    const normal = normalise(runningSoftmaxOf(now) ?? now);
     let isOne = true;
     const { storage } = kernel.stores[0].operand.tensor;
     const temporary = (sizes: readonly number[], dtype: ScalarType): Tensor => {

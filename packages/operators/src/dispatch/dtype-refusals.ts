@@ -1,4 +1,4 @@
-import { isComplex, isIntegral, promoteTypes, Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, isIntegral, promoteTypes, Tensor, type ScalarType, symEq } from '@cresset/tensor';
 import { boxingOf } from '../table/boxing.ts';
 import { notImplementedFor, OperatorError } from '../kernels/errors.ts';
 import { limitWriting, type WritingEntry } from './writable-dtypes.ts';
@@ -126,7 +126,7 @@ export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>, n
   const tensors = Object.values(args).filter((value) => value instanceof Tensor);
   if (tensors.length === 0) return;
   const [first, ...others] = tensors.map(({ dtype }) => dtype);
-  const isEmpty = tensors.some(({ numel }) => numel === 0);
+  const isEmpty = tensors.some(({ symNumel }) => symEq(symNumel, 0));
   // `rand_like` and its kind compute in the dtype that is asked for.
   const asked = args.dtype && /_like\b/.test(source.schema) ? (args.dtype as ScalarType) : null;
   const error = refusalOf(

@@ -6,7 +6,12 @@ import {
   isDouble,
   isStorageType,
   numelOf,
+  settle,
+  settleAll,
   Storage,
+  symEq,
+  symProduct,
+  symSame,
   Tensor,
   Tuple,
   type IValue,
@@ -180,7 +185,7 @@ export function canWriteOver(
     return false;
   const [{ sizes, dtype }] = shapes;
   const isApart = tensorsOf({ ...args, self: null }).every(({ storage }) => storage !== self.storage);
-  return isApart && dtype === self.dtype && areEqual(sizes, self.sizes);
+  return isApart && dtype === self.dtype && symSame(sizes, self.symSizes);
 }
 
 function* computeOnHost(
@@ -260,10 +265,10 @@ export function allocateOnHost(
   { sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta,
   from: (dtype: ScalarType, count: number) => Storage = Storage.zeros,
 ): Tensor {
-  const count = numelOf(sizes);
+  const count = settle(symProduct(sizes));
   check(
     count * elementSize(dtype) < 2 ** 63,
-    () => `Storage size calculation overflowed with sizes=${sizesText(sizes)}`,
+    () => `Storage size calculation overflowed with sizes=${sizesText(settleAll(sizes))}`,
   );
   return new Tensor(from(dtype, count), dtype, sizes, strides);
 }
@@ -298,7 +303,7 @@ function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, arg
   const { from } = row.derived!;
   const read = functionalArguments(from, args);
   checkTarget(target, result, row, read);
-  if (!areEqual(target.sizes, result.sizes)) resize(target, result.sizes);
+  if (!symSame(target.symSizes, result.sizes)) resize(target, settleAll(result.sizes));
   if (!from.pointwise) checkApart(target, from, read);
 }
 
@@ -324,8 +329,8 @@ export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow
   // What a pointwise kernel reads is compared with the memory that the target has before it gets other sizes.
   if (from.pointwise) checkApart(target, from, read);
   const mayResize = form === 'out' ? !(from.pointwise && tensorsOf(read).includes(target)) : from.resizesSelf === true;
-  check(mayResize || areEqual(target.sizes, result.sizes), () => {
-    const [own, computed] = [target.sizes, result.sizes].map(sizesText);
+  check(mayResize || symSame(target.symSizes, result.sizes), () => {
+    const [own, computed] = [target.symSizes, result.sizes].map((sizes) => sizesText(settleAll(sizes)));
     return from.pointwise
       ? `output with shape ${own} doesn't match the broadcast shape ${computed}`
       : `Bad in-place call: input tensor size ${own} and output tensor size ${computed} should match`;
@@ -362,7 +367,8 @@ function growsInto(row: OperatorRow, args: Arguments): boolean {
   const shapes = derivedShapes(row, args);
   return targets.some(
     (target, at) =>
-      target.storage.byteLength > 0 && (!shapes || bytesNeeded(target, shapes[at].sizes) > target.storage.byteLength),
+      target.storage.byteLength > 0 &&
+      (!shapes || bytesNeeded(target, settleAll(shapes[at].sizes)) > target.storage.byteLength),
   );
 }
 
@@ -513,8 +519,8 @@ function computeOnDevice(
 }
 
 function allocateOnDevice({ sizes, dtype, strides }: TensorMeta, { device }: LoweringContext): Tensor {
-  const count = numelOf(sizes);
+  const count = symProduct(sizes);
   // Nothing to write: a buffer of no bytes is more trouble than it is worth.
-  if (count === 0) return Tensor.empty(sizes, dtype);
+  if (symEq(count, 0)) return Tensor.empty(settleAll(sizes), dtype);
   return new Tensor(Storage.onDevice(device, dtype, count), dtype, sizes, strides ?? contiguousStrides(sizes));
 }

@@ -7,6 +7,8 @@ import {
   Storage,
   Tensor,
   type IValue,
+  settleAll,
+  symSame,
 } from '@cresset/tensor';
 import { finish, isInPieces, TURN_SIZE } from '../kernels/loops/pieces.ts';
 import { computingTypes, pointwiseLoop } from '../kernels/loops/pointwise.ts';
@@ -59,9 +61,10 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] | null 
   const shapes = checkedShapes(call);
   if (shapes?.length !== 1) return null;
   const [meta] = shapes;
-  const size = Math.max(numelOf(meta.sizes), ...args.map((value) => (value instanceof Tensor ? value.numel : 0)));
+  const sizes = settleAll(meta.sizes);
+  const size = Math.max(numelOf(sizes), ...args.map((value) => (value instanceof Tensor ? value.numel : 0)));
   // What may take long is done in pieces, and the time to look at it is nothing beside that.
-  if (numelOf(meta.sizes) === 0 || size > TURN_SIZE || isComplex(meta.dtype)) return null;
+  if (numelOf(sizes) === 0 || size > TURN_SIZE || isComplex(meta.dtype)) return null;
   if (isKernel) return size > SMALL_KERNEL ? null : overwriting(call, guards, meta);
   const newMemory = spent ? takeMemory : Storage.zeros;
   const taken = spent?.find((at) => isLaidOut(args[at], meta));
@@ -147,7 +150,10 @@ function layoutGuard(tensor: Tensor): Guard | null {
 
 /** Whether a result of this layout may be stored where the argument is. */
 const isLaidOut = (value: IValue, { sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta): boolean =>
-  value instanceof Tensor && value.dtype === dtype && areEqual(value.sizes, sizes) && areEqual(value.strides, strides);
+  value instanceof Tensor &&
+  value.dtype === dtype &&
+  symSame(value.symSizes, sizes) &&
+  symSame(value.symStrides, strides);
 
 /** A tensor of that layout without memory: what is made ready keeps no elements alive. */
 const layoutOf = <Value>(value: Value): Value | Tensor =>
@@ -168,9 +174,11 @@ function pointwise(
   const inPlace = row.derived ? (args.self as Tensor) : null;
   if (inPlace) {
     checkTarget(inPlace, meta, row, args);
-    if (isOnExpanded(row, inPlace) || !areEqual(inPlace.sizes, meta.sizes)) return null;
+    if (isOnExpanded(row, inPlace) || !symSame(inPlace.symSizes, meta.sizes)) return null;
   }
-  const { sizes, dtype, strides = contiguousStrides(sizes) } = meta;
+  const { dtype } = meta;
+  const sizes = settleAll(meta.sizes);
+  const strides = settleAll(meta.strides ?? contiguousStrides(sizes));
   const output = inPlace ?? { sizes, dtype, strides };
   const number =
     typeof args.other === 'number' && typeof from.pointwise!.dtype === 'string' ? new Float64Array(1) : null;

@@ -1,4 +1,13 @@
-import { meterMemory, numelOf, Tensor, type HostArray, type IValue, type List, type ScalarType } from '@cresset/tensor';
+import {
+  meterMemory,
+  numelOf,
+  Tensor,
+  type HostArray,
+  type IValue,
+  type List,
+  type ScalarType,
+  settleAll,
+} from '@cresset/tensor';
 import { finish, isInPieces } from '../kernels/loops/pieces.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
 import type { takeMemory } from './spare-memory.ts';
@@ -84,7 +93,7 @@ export class Moves {
     const { meta, places, runs, constants } = this;
     const { dtype, sizes, strides } = meta;
     const isNew = !(into instanceof Tensor);
-    const output = isNew ? new Tensor(newMemory(dtype, numelOf(sizes)), dtype, sizes, strides) : into;
+    const output = isNew ? new Tensor(newMemory(dtype, numelOf(settleAll(sizes))), dtype, sizes, strides) : into;
     const to = output.storageArrayForWriting();
     if (isNew && constants) to.set(constants as never);
     let place = -1;

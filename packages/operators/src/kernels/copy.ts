@@ -1,6 +1,15 @@
 import { narrowView } from './views.ts';
 import { type Pieces, finish } from './loops/pieces.ts';
-import { bitsToNumber, elementSize, isComplex, numelOf, realType, Tensor, type ScalarType } from '@cresset/tensor';
+import {
+  bitsToNumber,
+  elementSize,
+  isComplex,
+  numelOf,
+  realType,
+  symEq,
+  Tensor,
+  type ScalarType,
+} from '@cresset/tensor';
 import { binary, cast, exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from './broadcast.ts';
 import { overlapsPartially } from './dimensions.ts';
@@ -143,7 +152,7 @@ const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
 
 /** Copies elements on a device, converting them; `source` must broadcast to the sizes of `target`. */
 export function lowerCopy(target: Tensor, source: Tensor, context: LoweringContext, label = 'aten::copy_'): void {
-  if (target.numel === 0 || target === source) return;
+  if (target === source || symEq(target.symNumel, 0)) return;
   if (isComplex(target.dtype)) {
     lowerCopy(partOf(target, 0), source, context, label);
     const zero = Tensor.empty([], realType(target.dtype));

@@ -1,4 +1,17 @@
-import type { Tensor } from '@cresset/tensor';
+import {
+  symEq,
+  symGt,
+  symLt,
+  symMax,
+  symMul,
+  type SymInt,
+  type Tensor,
+  settleAll,
+  symFloorDiv,
+  symGe,
+  symMod,
+  textOf,
+} from '@cresset/tensor';
 import type { HostContext } from '../table/row.ts';
 import { check, OperatorError } from './errors.ts';
 
@@ -39,7 +52,9 @@ export function reducedDims(dims: readonly number[] | null, rank: number): numbe
 }
 
 /** Sizes after reducing over `dims` (wrapped). */
-export function reducedSizes(sizes: readonly number[], dims: readonly number[], keepdim: boolean): number[] {
+export function reducedSizes(sizes: readonly number[], dims: readonly number[], keepdim: boolean): number[];
+export function reducedSizes(sizes: readonly SymInt[], dims: readonly number[], keepdim: boolean): SymInt[];
+export function reducedSizes(sizes: readonly SymInt[], dims: readonly number[], keepdim: boolean): SymInt[] {
   if (keepdim) return sizes.map((size, dim) => (dims.includes(dim) ? 1 : size));
   return sizes.filter((_, dim) => !dims.includes(dim));
 }
@@ -50,58 +65,64 @@ export function sizesText(sizes: readonly number[]): string {
 }
 
 /** Resolves one -1 in `shape` so that it has `numel` elements (at::infer_size). */
-export function inferSize(shape: readonly number[], numel: number): number[] {
+export function inferSize(shape: readonly number[], numel: number): number[];
+export function inferSize(shape: readonly SymInt[], numel: SymInt): SymInt[];
+export function inferSize(shape: readonly SymInt[], numel: SymInt): SymInt[] {
   let inferred = -1;
-  let known = 1;
+  let known: SymInt = 1;
+  const text = (): string => sizesText(settleAll(shape));
   shape.forEach((size, dim) => {
     if (size === -1) {
       check(inferred === -1, 'only one dimension can be inferred');
       inferred = dim;
     } else {
-      check(size >= 0, () => `invalid shape dimension ${size} at index ${dim} of shape ${sizesText(shape)}`);
-      known *= size;
+      check(symGe(size, 0), () => `invalid shape dimension ${textOf(size)} at index ${dim} of shape ${text()}`);
+      known = symMul(known, size);
     }
   });
-  const fits = known === numel || (inferred !== -1 && known > 0 && numel % known === 0);
-  check(fits, `shape '${sizesText(shape)}' is invalid for input of size ${numel}`);
+  const fits =
+    inferred === -1 ? symEq(known, numel) : symEq(known, numel) || (symGt(known, 0) && symEq(symMod(numel, known), 0));
+  check(fits, () => `shape '${text()}' is invalid for input of size ${textOf(numel)}`);
   const result = [...shape];
   if (inferred !== -1) {
     check(
-      known !== 0,
-      `cannot reshape tensor of 0 elements into shape ${sizesText(shape)} because the unspecified dimension size -1 can be any value and is ambiguous`,
+      !symEq(known, 0),
+      () =>
+        `cannot reshape tensor of 0 elements into shape ${text()} because the unspecified dimension size -1 can be any value and is ambiguous`,
     );
-    result[inferred] = numel / known;
+    result[inferred] = symFloorDiv(numel, known);
   }
   return result;
 }
 
 /** Refuses negative sizes, as `empty` does. */
-export function checkSizes(sizes: readonly number[]): void {
-  const negative = sizes.find((size) => size < 0);
+export function checkSizes(sizes: readonly SymInt[]): void {
+  const negative = sizes.find((size) => symLt(size, 0));
   check(
     negative === undefined,
-    () => `Trying to create tensor with negative dimension ${negative}: ${sizesText(sizes)}`,
+    () => `Trying to create tensor with negative dimension ${textOf(negative!)}: ${sizesText(settleAll(sizes))}`,
   );
 }
 
 /** Whether every element has its own place in memory and no place between them is left out. */
 export function isNonOverlappingAndDense(tensor: Tensor): boolean {
   if (tensor.isContiguous()) return true;
-  const order = tensor.sizes
+  const { symSizes: sizes, symStrides: strides } = tensor;
+  const order = sizes
     .map((_, dim) => dim)
-    .filter((dim) => tensor.sizes[dim] !== 1)
-    .sort((a, b) => tensor.strides[a] - tensor.strides[b]);
-  let expected = 1;
+    .filter((dim) => !symEq(sizes[dim], 1))
+    .sort((a, b) => (symLt(strides[a], strides[b]) ? -1 : symLt(strides[b], strides[a]) ? 1 : 0));
+  let expected: SymInt = 1;
   for (const dim of order) {
-    if (tensor.strides[dim] !== expected) return false;
-    expected *= tensor.sizes[dim];
+    if (!symEq(strides[dim], expected)) return false;
+    expected = symMul(expected, sizes[dim]);
   }
   return true;
 }
 
 /** Whether two index tuples may name the same place. Only the certain case counts, as in at::has_internal_overlap. */
-export function overlapsItself(tensor: Tensor): boolean {
-  return tensor.strides.some((stride, dim) => stride === 0 && tensor.sizes[dim] > 1);
+export function overlapsItself({ symSizes: sizes, symStrides: strides }: Tensor): boolean {
+  return strides.some((stride, dim) => stride === 0 && symGt(sizes[dim], 1));
 }
 
 /** Refuses to write to a tensor with expanded dimensions (at::assert_no_internal_overlap). */
@@ -122,7 +143,7 @@ export function warnOfExpanded(operator: string, example: string, context: Pick<
 
 /** Whether the memory of both meets without being the same elements (at::get_overlap_status is Partial). */
 export function overlapsPartially(a: Tensor, b: Tensor): boolean {
-  if (a === b || a.storage !== b.storage || a.numel === 0 || b.numel === 0) return false;
+  if (a === b || a.storage !== b.storage || symEq(a.symNumel, 0) || symEq(b.symNumel, 0)) return false;
   if (!isNonOverlappingAndDense(a) || !isNonOverlappingAndDense(b)) return false;
   const same =
     a.storageOffset === b.storageOffset &&
@@ -135,27 +156,27 @@ export function overlapsPartially(a: Tensor, b: Tensor): boolean {
 /** As `assertNoInternalOverlap`, for a tensor written while another one is read; where they may not be the same either,
  * `strictly` (at::assert_no_partial_overlap, at::assert_no_overlap). */
 export function assertNoOverlap(written: Tensor, read: Tensor, strictly: boolean): void {
-  const isSame = written.storage === read.storage && written.storageOffset === read.storageOffset;
+  const isSame = strictly && written.storage === read.storage && written.storageOffset === read.storageOffset;
   check(
-    !overlapsPartially(written, read) && !(strictly && isSame && read.numel > 0),
+    !overlapsPartially(written, read) && !(isSame && read.numel > 0),
     'unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.',
   );
 }
 
 /** Strides with the dense layout of `like`: dimensions stay in its order of strides (at::infer_dense_strides). */
-export function denseStridesLike(like: Tensor): readonly number[] {
-  if (isNonOverlappingAndDense(like)) return like.strides;
-  return stridesInOrder(like.sizes, strideOrder(like.sizes, [like.strides]));
+export function denseStridesLike(like: Tensor): readonly SymInt[] {
+  const { symSizes: sizes, symStrides: strides } = like;
+  return isNonOverlappingAndDense(like) ? strides : stridesInOrder(sizes, strideOrder(sizes, [strides]));
 }
 
 /** Dimensions from the fastest to the slowest, by the operands' strides (TensorIterator::reorder_dimensions). */
-export function strideOrder(sizes: readonly number[], operands: readonly (readonly number[])[]): number[] {
+export function strideOrder(sizes: readonly SymInt[], operands: readonly (readonly SymInt[])[]): number[] {
   const order = sizes.map((_, dim) => sizes.length - 1 - dim);
   const compare = (a: number, b: number): number => {
     for (const strides of operands) {
-      if (strides[a] === 0 || strides[b] === 0) continue;
-      if (strides[a] !== strides[b]) return strides[a] - strides[b];
-      if (sizes[a] > sizes[b]) return 1;
+      if (symEq(strides[a], 0) || symEq(strides[b], 0)) continue;
+      if (!symEq(strides[a], strides[b])) return symLt(strides[a], strides[b]) ? -1 : 1;
+      if (symGt(sizes[a], sizes[b])) return 1;
     }
     return 0;
   };
@@ -176,12 +197,14 @@ export function strideOrder(sizes: readonly number[], operands: readonly (readon
 }
 
 /** Dense strides where dimension `order[0]` is the fastest. */
-export function stridesInOrder(sizes: readonly number[], order: readonly number[]): number[] {
-  const strides = new Array<number>(sizes.length);
-  let stride = 1;
+export function stridesInOrder(sizes: readonly number[], order: readonly number[]): number[];
+export function stridesInOrder(sizes: readonly SymInt[], order: readonly number[]): SymInt[];
+export function stridesInOrder(sizes: readonly SymInt[], order: readonly number[]): SymInt[] {
+  const strides = new Array<SymInt>(sizes.length);
+  let stride: SymInt = 1;
   for (const dim of order) {
     strides[dim] = stride;
-    stride *= Math.max(sizes[dim], 1);
+    stride = symMul(stride, symMax(sizes[dim], 1));
   }
   return strides;
 }

@@ -1,5 +1,5 @@
 import { finish, repeat, type Pieces } from './loops/pieces.ts';
-import { isComplex, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isComplex, numelOf, type ScalarType, type Tensor, symEq } from '@cresset/tensor';
 import { cast, exprTypeOf, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { scalarWriter } from './elements.ts';
 import { deviceViews, evaluationPieces, scalarParam } from './loops/pointwise.ts';
@@ -54,7 +54,7 @@ export function lowerGenerated(
   label: string,
   anyOrder = false,
 ): void {
-  if (tensor.numel === 0) return;
+  if (symEq(tensor.symNumel, 0)) return;
   const { axes, target } = anyOrder ? deviceViews(tensor, []) : indexViews(tensor);
   const stored = cast(exprTypeOf(tensor.dtype), value(axes));
   context.launch({

@@ -1,11 +1,22 @@
-import { contiguousStrides, forEachOffset, numelOf, type Tensor } from '@cresset/tensor';
+import {
+  contiguousStrides,
+  forEachOffset,
+  numelOf,
+  symAdd,
+  symEq,
+  symLt,
+  symMul,
+  symProduct,
+  type SymInt,
+  type Tensor,
+} from '@cresset/tensor';
 
 /** Other views of a tensor's storage, for kernels; arguments are within range. */
 
 /** Two dimensions exchanged. */
 export function transposeView(tensor: Tensor, a: number, b: number): Tensor {
-  const sizes = [...tensor.sizes];
-  const strides = [...tensor.strides];
+  const sizes = [...tensor.symSizes];
+  const strides = [...tensor.symStrides];
   [sizes[a], sizes[b]] = [sizes[b], sizes[a]];
   [strides[a], strides[b]] = [strides[b], strides[a]];
   return tensor.asStrided(sizes, strides);
@@ -13,54 +24,55 @@ export function transposeView(tensor: Tensor, a: number, b: number): Tensor {
 
 export function permuteView(tensor: Tensor, order: readonly number[]): Tensor {
   return tensor.asStrided(
-    order.map((dim) => tensor.sizes[dim]),
-    order.map((dim) => tensor.strides[dim]),
+    order.map((dim) => tensor.symSizes[dim]),
+    order.map((dim) => tensor.symStrides[dim]),
   );
 }
 
 export function unsqueezeView(tensor: Tensor, dim: number): Tensor {
-  return tensor.asStrided(tensor.sizes.toSpliced(dim, 0, 1), tensor.strides.toSpliced(dim, 0, 0));
+  return tensor.asStrided(tensor.symSizes.toSpliced(dim, 0, 1), tensor.symStrides.toSpliced(dim, 0, 0));
 }
 
 /** Dimension `dim` left out, at `index`. */
-export function selectView(tensor: Tensor, dim: number, index: number): Tensor {
+export function selectView(tensor: Tensor, dim: number, index: SymInt): Tensor {
   return tensor.asStrided(
-    tensor.sizes.toSpliced(dim, 1),
-    tensor.strides.toSpliced(dim, 1),
-    tensor.storageOffset + index * tensor.strides[dim],
+    tensor.symSizes.toSpliced(dim, 1),
+    tensor.symStrides.toSpliced(dim, 1),
+    symAdd(tensor.symStorageOffset, symMul(index, tensor.symStrides[dim])),
   );
 }
 
-export function narrowView(tensor: Tensor, dim: number, start: number, length: number): Tensor {
+export function narrowView(tensor: Tensor, dim: number, start: SymInt, length: SymInt): Tensor {
   return tensor.asStrided(
-    tensor.sizes.with(dim, length),
-    tensor.strides,
-    tensor.storageOffset + start * tensor.strides[dim],
+    tensor.symSizes.with(dim, length),
+    tensor.symStrides,
+    symAdd(tensor.symStorageOffset, symMul(start, tensor.symStrides[dim])),
   );
 }
 
 /** The same elements with other sizes, or null where strides do not allow it without a copy (computeStride). */
-export function reshapeView(tensor: Tensor, sizes: readonly number[]): Tensor | null {
-  if (numelOf(sizes) !== tensor.numel) return null;
-  if (tensor.numel === 0 || tensor.isContiguous()) return tensor.asStrided(sizes, contiguousStrides(sizes));
-  const strides = new Array<number>(sizes.length).fill(0);
+export function reshapeView(tensor: Tensor, sizes: readonly SymInt[]): Tensor | null {
+  const { symSizes, symStrides, symNumel } = tensor;
+  if (!symEq(symProduct(sizes), symNumel)) return null;
+  if (symEq(symNumel, 0) || tensor.isContiguous()) return tensor.asStrided(sizes, contiguousStrides(sizes));
+  const strides = new Array<SymInt>(sizes.length).fill(0);
   let target = sizes.length - 1;
   let chunk = tensor.dim - 1;
   while (chunk >= 0) {
     // A chunk: neighbouring dimensions that lie in memory like one.
-    const base = tensor.strides[chunk];
-    let count = tensor.sizes[chunk];
-    while (chunk > 0 && (tensor.sizes[chunk - 1] === 1 || tensor.strides[chunk - 1] === count * base)) {
+    const base = symStrides[chunk];
+    let count = symSizes[chunk];
+    while (chunk > 0 && (symEq(symSizes[chunk - 1], 1) || symEq(symStrides[chunk - 1], symMul(count, base)))) {
       chunk--;
-      count *= tensor.sizes[chunk];
+      count = symMul(count, symSizes[chunk]);
     }
-    let covered = 1;
-    while (target >= 0 && (covered < count || sizes[target] === 1)) {
-      strides[target] = covered * base;
-      covered *= sizes[target];
+    let covered: SymInt = 1;
+    while (target >= 0 && (symLt(covered, count) || symEq(sizes[target], 1))) {
+      strides[target] = symMul(covered, base);
+      covered = symMul(covered, sizes[target]);
       target--;
     }
-    if (covered !== count) return null;
+    if (!symEq(covered, count)) return null;
     chunk--;
   }
   return target < 0 ? tensor.asStrided(sizes, strides) : null;
@@ -80,14 +92,15 @@ export function offsetsOf(sizes: readonly number[], strides: readonly number[], 
 
 /** Dimensions `from` up to `to` joined where in every tensor (all of the same sizes there) they lie in memory like one. */
 export function joinDimensions(tensors: readonly Tensor[], from: number, to: number): Tensor[] {
-  const joined = tensors.map((tensor) => ({ tensor, sizes: [...tensor.sizes], strides: [...tensor.strides] }));
+  const joined = tensors.map((tensor) => ({ tensor, sizes: [...tensor.symSizes], strides: [...tensor.symStrides] }));
   for (let dim = to - 2; dim >= from; dim--) {
     const inner = joined[0].sizes[dim + 1];
-    const single = joined[0].sizes[dim] === 1 || inner === 1;
-    if (!single && joined.some(({ strides }) => strides[dim] !== strides[dim + 1] * inner)) continue;
-    const kept = inner === 1 ? dim : dim + 1;
+    const isOne = symEq(inner, 1);
+    const single = isOne || symEq(joined[0].sizes[dim], 1);
+    if (!single && !joined.every(({ strides }) => symEq(strides[dim], symMul(strides[dim + 1], inner)))) continue;
+    const kept = isOne ? dim : dim + 1;
     for (const { sizes, strides } of joined) {
-      sizes.splice(dim, 2, sizes[dim] * inner);
+      sizes.splice(dim, 2, symMul(sizes[dim], inner));
       strides.splice(dim, 2, strides[kept]);
     }
   }

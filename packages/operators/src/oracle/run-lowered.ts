@@ -1,4 +1,4 @@
-import { isComplex, numelOf, Tensor, type IValue } from '@cresset/tensor';
+import { isComplex, Tensor, type IValue, settleAll } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { outputShapes } from '../dispatch/invoke.ts';
 import { lowerComplex } from '../families/complex/complex-lowering.ts';
@@ -10,7 +10,7 @@ import { evaluateKernel } from './kernel-evaluator.ts';
 const lowering: LoweringContext = {
   // Lowerings ask no more of it than whether it is the host.
   device: { capabilities: {} } as ComputeDevice,
-  temporary: (sizes, dtype) => Tensor.empty(sizes, dtype),
+  temporary: (sizes, dtype) => Tensor.empty(settleAll(sizes), dtype),
   launch: evaluateKernel,
   ...fixedLowering,
 };
@@ -19,8 +19,8 @@ const lowering: LoweringContext = {
 export function runLowered(row: OperatorRow, args: readonly IValue[]): Tensor[] {
   const unboxed = boxingOf(row).unbox(args);
   const outputs = outputShapes(row, unboxed)!.map(({ sizes, dtype, strides }) => {
-    const tensor = Tensor.empty(sizes, dtype);
-    return strides && numelOf(sizes) > 0 ? tensor.asStrided(sizes, strides) : tensor;
+    const tensor = Tensor.empty(settleAll(sizes), dtype);
+    return strides && tensor.numel > 0 ? tensor.asStrided(sizes, strides) : tensor;
   });
   const involved = [...Object.values(unboxed).flat(), ...outputs];
   if (involved.some((value) => value instanceof Tensor && isComplex(value.dtype))) {

@@ -10,7 +10,7 @@ import {
   TensorType,
   type Type,
 } from '@cresset/ir';
-import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
+import { List, Tensor, type IValue, type ScalarType, SymNode, settle } from '@cresset/tensor';
 import type { OperatorRow, Results, Unboxed } from './row.ts';
 import { parseSignature, type Signature } from './signature.ts';
 
@@ -23,16 +23,37 @@ export interface Boxing {
   box(results: Results): IValue[];
 }
 
+/** What the operator that runs is given in the place of whole numbers, while sizes are recorded that may be others; null where it is given numbers. */
+export const symbolicArguments: {
+  now: { readonly row: OperatorRow; readonly values: readonly unknown[] } | null;
+} = { now: null };
+
+function putSizes(
+  unboxed: Record<string, Unboxed>,
+  { args }: Signature,
+  { takesSizes }: OperatorRow,
+  values: readonly unknown[],
+): void {
+  values.forEach((value, at) => {
+    const sizes = [value].flat().filter((each) => each instanceof SymNode);
+    if (sizes.length === 0) return;
+    const { name, type } = args[at];
+    if (/^(?:SymInt|int)\b/.test(type) || (takesSizes === 'scalars' && type === 'Scalar'))
+      unboxed[name] = value as Unboxed;
+    else for (const size of sizes) settle(size);
+  });
+}
+
 const boxings = new WeakMap<OperatorRow, Boxing>();
 
 export function boxingOf(row: OperatorRow): Boxing {
   let boxing = boxings.get(row);
-  if (!boxing) boxings.set(row, (boxing = makeBoxing(row.schema)));
+  if (!boxing) boxings.set(row, (boxing = makeBoxing(row)));
   return boxing;
 }
 
-function makeBoxing(schema: string): Boxing {
-  const signature = parseSignature(schema);
+function makeBoxing(row: OperatorRow): Boxing {
+  const signature = parseSignature(row.schema);
   const unboxers = signature.args.map(({ type }) => unboxerOf(type));
   const names = signature.args.map(({ name }) => name);
   const empty: Record<string, Unboxed> = Object.fromEntries(names.map((name) => [name, null]));
@@ -43,6 +64,7 @@ function makeBoxing(schema: string): Boxing {
       // A copy has its shape at once; a property at a time, an engine looks for the next shape each time.
       const unboxed = { ...empty };
       for (let at = 0; at < names.length; at++) unboxed[names[at]] = unboxers[at](args[at] ?? null);
+      if (symbolicArguments.now?.row === row) putSizes(unboxed, signature, row, symbolicArguments.now.values);
       return unboxed;
     },
     box(results) {

@@ -57,6 +57,7 @@ export interface KernelRule<Args> extends Forms {
   /** A view that is the result already, where there is one; null where the row has to compute. */
   readonly view?: (args: Args) => Results | null;
   readonly readsNoData?: boolean;
+  readonly takesSizes?: OperatorRow['takesSizes'];
   readonly promotes?: true;
   readonly takesQuantized?: boolean;
   readonly nondeterministic?: boolean;
@@ -71,6 +72,9 @@ export interface KernelRule<Args> extends Forms {
 export function kernel<Args>(schema: string, { inPlace, out, ...rule }: KernelRule<Args>): OperatorRow {
   return { schema, ...rule, ...formsOf(schema, { inPlace, out }, false) } as OperatorRow;
 }
+
+/** A row whose shape, view and lowering take expressions in the place of whole numbers. */
+export const takingSizes = (row: OperatorRow): OperatorRow => ({ ...row, takesSizes: true });
 
 /** Another tensor over the same storage. */
 export function view<Args>(schema: string, fn: (args: Args) => Results | Pieces<Results>): OperatorRow {

@@ -9,7 +9,17 @@ import type {
   Routine,
   Store,
 } from '@cresset/tensorexpr';
-import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarType, Tensor } from '@cresset/tensor';
+import type {
+  Complex,
+  DeviceValue,
+  Dict,
+  GeneratorValue,
+  IValue,
+  List,
+  ScalarType,
+  SymInt,
+  Tensor,
+} from '@cresset/tensor';
 
 import type { ErrorKind } from '../kernels/errors.ts';
 import type { Pieces } from '../kernels/loops/pieces.ts';
@@ -28,6 +38,14 @@ import type { Pieces } from '../kernels/loops/pieces.ts';
 export interface OperatorRow {
   readonly schema: string;
   readonly scalar?: ScalarKernel;
+  /**
+   * What it makes of sizes, where these may be other numbers the next time: whole numbers come as numbers or expressions, lists of such as arrays, all else
+   * as IValues. A truth value is noted with what it goes by. Null where it goes by the numbers themselves.
+   */
+  readonly sizes?: (...args: never[]) => SymInt | readonly SymInt[] | boolean | null;
+  /** Its shape, view and lowering take expressions in the place of whole numbers (PyTorch's `SymInt`); others get numbers, which are guarded. Scalars are
+   * expressions only where it says so. */
+  readonly takesSizes?: true | 'scalars';
   /** A view of its argument, in pieces where there are many; null where none is possible: then the row has to compute (`reshape`, `to`). */
   readonly view?: (args: never) => Results | Pieces<Results> | null;
   readonly shape?: ShapeRule<never>;
@@ -128,9 +146,9 @@ export type Results = Unboxed | readonly Unboxed[] | void;
 
 /** Sizes and dtype of an output; strides only where they are not contiguous. */
 export interface TensorMeta {
-  readonly sizes: readonly number[];
+  readonly sizes: readonly SymInt[];
   readonly dtype: ScalarType;
-  readonly strides?: readonly number[];
+  readonly strides?: readonly SymInt[];
 }
 
 /**
@@ -196,7 +214,7 @@ export type Lowering<Args> = (args: Args, outputs: readonly Tensor[], context: L
 export interface LoweringContext {
   readonly device: ComputeDevice;
   /** A tensor for an intermediate result, contiguous, contents undefined; freed when the lowering returns. */
-  temporary(sizes: readonly number[], dtype: ScalarType): Tensor;
+  temporary(sizes: readonly SymInt[], dtype: ScalarType): Tensor;
   launch(kernel: Kernel): void;
   /** Only where the device has routines. */
   launchRoutine?(routine: Routine): void;

@@ -1,5 +1,5 @@
 import type { ErrorKind, LoweringContext, RandomGenerator } from '@cresset/operators';
-import { contiguousStrides, numelOf, Storage, Tensor, type ScalarType } from '@cresset/tensor';
+import { contiguousStrides, Storage, symProduct, Tensor, type ScalarType, type SymInt } from '@cresset/tensor';
 import type { ComputeDevice, Expr, Kernel, ParamExpr, Routine, Store } from '@cresset/tensorexpr';
 import type { Execution } from '../run/execution.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
@@ -24,14 +24,15 @@ export class DeviceLaunches implements LoweringContext {
     return this.execution.context.generator;
   }
 
-  temporary(sizes: readonly number[], dtype: ScalarType): Tensor {
-    const storage = Storage.onDevice(this.device, dtype, numelOf(sizes));
+  temporary(sizes: readonly SymInt[], dtype: ScalarType): Tensor {
+    const storage = Storage.onDevice(this.device, dtype, symProduct(sizes));
     const tensor = new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
     this.#temporaries.push(tensor);
     return tensor;
   }
 
   launch(kernel: Kernel): void {
+    this.execution.context.planner?.recording?.launching(kernel);
     this.device.launch(kernel);
     this.#count();
   }

@@ -13,6 +13,7 @@ import {
   preparedCall,
   runOnHost,
   type OperatorRow,
+  symbolicArguments,
 } from '@cresset/operators';
 import {
   List,
@@ -23,6 +24,10 @@ import {
   Tuple,
   type IValue,
   type Storage,
+  isSymbolic,
+  settleAll,
+  type SymInt,
+  hasSymbols,
 } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { DeviceLaunches } from './device-launches.ts';
@@ -96,7 +101,8 @@ export function callPrepared(
   args: readonly IValue[],
   execution: Execution,
 ): IValue | undefined {
-  if (!prepared || execution.observer) return undefined;
+  if (!prepared || execution.observer || (hasSymbols() && tensorsIn(args).some(({ symSizes }) => isSymbolic(symSizes))))
+    return undefined;
   const { context, ledger } = execution;
   const recording = context.planner?.recording;
   const result = recording
@@ -152,7 +158,9 @@ function computeWhereBest(
   const { name } = binding;
   const tensors = tensorsIn(args);
   const { smallWork } = context.limits;
-  const mayBeSmall = tensors.every(({ storage, numel }) => storage.isOnHost && numel <= smallWork);
+  const mayBeSmall = tensors.every(
+    (tensor) => tensor.storage.isOnHost && !isSymbolic(tensor.symSizes) && tensor.numel <= smallWork,
+  );
   const repeated = mayBeSmall ? null : execution.planner?.repeat(workOf(row, name), args, execution);
   if (repeated) return own(execution, tensors, repeated);
   const call = new OperatorCall(row, args);
@@ -280,10 +288,11 @@ export function bringToHost(storages: ReadonlySet<Storage>, execution: Execution
   return execution.untilAborted(Promise.all([...storages].map((storage) => storage.toHost())));
 }
 
-/** Whether neither the tensors given nor those made have more elements than `smallWork`. */
+/** Whether neither the tensors given nor those made have more elements than `smallWork`, or sizes that may be others the next time. */
 export function isSmall(call: OperatorCall, tensors: readonly Tensor[], smallWork: number): boolean {
-  if (tensors.some((tensor) => tensor.numel > smallWork)) return false;
-  return call.outputs === null || call.outputs.every(({ sizes }) => numelOf(sizes) <= smallWork);
+  const isLittle = (sizes: readonly SymInt[]): boolean => !isSymbolic(sizes) && numelOf(settleAll(sizes)) <= smallWork;
+  if (symbolicArguments.now?.row === call.row || !tensors.every(({ symSizes }) => isLittle(symSizes))) return false;
+  return call.outputs === null || call.outputs.every(({ sizes }) => isLittle(sizes));
 }
 
 /** Tells the ledger which storages an operator has made. */

@@ -7,7 +7,7 @@ import {
   type OperatorRow,
   type TensorElement,
 } from '@cresset/operators';
-import { contiguousStrides, Tensor, type IValue, type Storage } from '@cresset/tensor';
+import { contiguousStrides, Tensor, type IValue, type Storage, symEq, symSame, type SymInt } from '@cresset/tensor';
 import {
   binary,
   cast,
@@ -70,13 +70,13 @@ export function runWithEpilogue(
   const store =
     layouts && (meta.dtype === 'float32' || meta.dtype === 'float64') ? onlyStoreTo(result.storage, kernels) : null;
   const fits = layouts !== null && outputs.every((position) => hasLayoutOf(layouts[position] as Tensor, result));
-  if (!layouts || !store || !fits || result.numel === 0) {
+  if (!layouts || !store || !fits || symEq(result.symNumel, 0)) {
     for (const kernel of kernels) launches.launchNow(kernel);
     return { anchor: result };
   }
   const results = outputs.map((position) => allocateLike(layouts[position] as Tensor, launches.device));
   const elements = new Map([[anchor.output, elementOf(store.value, result)]]);
-  loadOperands(members, values, result.sizes, store.offset, elements);
+  loadOperands(members, values, result.symSizes, store.offset, elements);
   composeMembers(members, layouts, elements, launches);
   const stores = outputs.map((position, at): Store => {
     const { expr } = elements.get(position)!;
@@ -120,11 +120,10 @@ const reads = (kernel: Kernel, storage: Storage): boolean =>
 /** Whether an element of one lies at the same offset as that of the other: both fill their storage in C order. */
 function hasLayoutOf(tensor: Tensor, result: Tensor): boolean {
   return (
-    result.storageOffset === 0 &&
+    symEq(result.symStorageOffset, 0) &&
     result.isContiguous() &&
     tensor.isContiguous() &&
-    tensor.dim === result.dim &&
-    tensor.sizes.every((size, dim) => size === result.sizes[dim])
+    symSame(tensor.symSizes, result.symSizes)
   );
 }
 
@@ -132,7 +131,7 @@ function hasLayoutOf(tensor: Tensor, result: Tensor): boolean {
 function loadOperands(
   members: readonly PointwiseMember[],
   values: readonly IValue[],
-  sizes: readonly number[],
+  sizes: readonly SymInt[],
   place: Expr,
   elements: Map<number, TensorElement>,
 ): void {
@@ -149,11 +148,11 @@ function loadOperands(
 
 /** Where operands of other layouts have the element that lies at `place` of a result in C order. */
 class PlaceIndices {
-  readonly #strides: readonly number[];
+  readonly #strides: readonly SymInt[];
   readonly #indices = new Map<number, Expr>();
 
   constructor(
-    private readonly sizes: readonly number[],
+    private readonly sizes: readonly SymInt[],
     private readonly place: Expr,
   ) {
     this.#strides = contiguousStrides(sizes);
@@ -169,12 +168,12 @@ class PlaceIndices {
   }
 
   #offsetIn(tensor: Tensor): Expr {
-    const strides = broadcastStrides(tensor.sizes, tensor.strides, this.sizes);
+    const strides = broadcastStrides(tensor.symSizes, tensor.symStrides, this.sizes);
     const start = offsetExpr(tensor);
-    const isAlike = strides.every((stride, dim) => this.sizes[dim] === 1 || stride === this.#strides[dim]);
+    const isAlike = strides.every((stride, dim) => symEq(this.sizes[dim], 1) || symEq(stride, this.#strides[dim]));
     if (isAlike) return binary('add', this.place, start);
     return strides.reduce<Expr>((offset, stride, dim) => {
-      if (stride === 0 || this.sizes[dim] === 1) return offset;
+      if (stride === 0 || symEq(this.sizes[dim], 1)) return offset;
       return binary('add', offset, binary('mul', this.#index(dim), number(stride)));
     }, start);
   }
@@ -184,7 +183,7 @@ class PlaceIndices {
     let index = this.#indices.get(dim);
     if (!index) {
       const quotient = binary('truncdiv', this.place, number(this.#strides[dim]));
-      const isFirst = this.sizes.slice(0, dim).every((size) => size === 1);
+      const isFirst = this.sizes.slice(0, dim).every((size) => symEq(size, 1));
       index = isFirst ? quotient : binary('fmod', quotient, number(this.sizes[dim]));
       this.#indices.set(dim, index);
     }
@@ -193,6 +192,6 @@ class PlaceIndices {
 }
 
 /** A stride or size: 1 is structure, other values come with the call. */
-function number(value: number): Expr {
+function number(value: SymInt): Expr {
   return value === 1 ? constant('i32', 1) : param('i32', value);
 }

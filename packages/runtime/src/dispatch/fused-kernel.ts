@@ -17,12 +17,17 @@ import {
   contiguousStrides,
   isComplex,
   isFloatingPoint,
-  numelOf,
   Storage,
   Tensor,
   type DeviceMemory,
   type IValue,
   type ScalarType,
+  symAdd,
+  symEq,
+  symGt,
+  symMul,
+  textOf,
+  type SymInt,
 } from '@cresset/tensor';
 import { cast, computesDoubles, exprTypeOf, unary, type Expr, type LoopNest, type Store } from '@cresset/tensorexpr';
 import type { CapturedLaunches } from './captured-launches.ts';
@@ -83,7 +88,7 @@ export function runFused(
   let nests: LoopNest[];
   try {
     nests = bySizes(places)
-      .filter(([{ target }]) => target.numel > 0)
+      .filter(([{ target }]) => symGt(target.symNumel, 0))
       .flatMap((group) => makeNests(members, values, layouts, group, label, launches));
   } catch (error) {
     // Nobody else knows of them.
@@ -116,20 +121,22 @@ function joinedLayout({ parts, dim }: Concatenation, layouts: readonly IValue[])
       tensor.dtype === first.dtype &&
       tensor.dim === first.dim &&
       !isComplex(tensor.dtype) &&
-      tensor.sizes.every((size, at) => at === along || size === first.sizes[at]),
+      tensor.symSizes.every((size, at) => at === along || symEq(size, first.symSizes[at])),
   );
   if (!fit || along < 0 || along >= first.dim) return null;
-  const total = (tensors as Tensor[]).reduce((sum, tensor) => sum + tensor.sizes[along], 0);
-  return layoutOnly({ sizes: first.sizes.map((size, at) => (at === along ? total : size)), dtype: first.dtype });
+  const total = (tensors as Tensor[]).reduce<SymInt>((sum, tensor) => symAdd(sum, tensor.symSizes[along]), 0);
+  return layoutOnly({ sizes: first.symSizes.map((size, at) => (at === along ? total : size)), dtype: first.dtype });
 }
 
 function partsOf(result: Tensor, { parts, dim }: Concatenation, layouts: readonly IValue[]): Place[] {
   const along = dim < 0 ? dim + result.dim : dim;
-  let start = 0;
+  const { symStrides: strides } = result;
+  let start: SymInt = 0;
   return parts.map((position) => {
-    const { sizes } = layouts[position] as Tensor;
-    const target = result.asStrided(sizes, result.strides, result.storageOffset + start * result.strides[along]);
-    start += sizes[along];
+    const { symSizes: sizes } = layouts[position] as Tensor;
+    const offset = symAdd(result.symStorageOffset, symMul(start, strides[along]));
+    const target = result.asStrided(sizes, strides, offset);
+    start = symAdd(start, sizes[along]);
     return { position, target };
   });
 }
@@ -167,15 +174,16 @@ const isDoubleGroup = (members: readonly PointwiseMember[], layouts: readonly IV
     }),
   );
 
-export function allocateLike({ sizes, dtype, strides, numel }: Tensor, device: DeviceMemory): Tensor {
-  if (numel === 0) return Tensor.empty(sizes, dtype);
-  return new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, strides);
+export function allocateLike(like: Tensor, device: DeviceMemory): Tensor {
+  const { dtype, symSizes: sizes, symStrides: strides, symNumel: count } = like;
+  if (symEq(count, 0)) return Tensor.empty(like.sizes, dtype);
+  return new Tensor(Storage.onDevice(device, dtype, count), dtype, sizes, strides);
 }
 
 function bySizes(places: readonly Place[]): Place[][] {
   const groups = new Map<string, Place[]>();
   for (const place of places) {
-    const key = place.target.sizes.join();
+    const key = place.target.symSizes.map(textOf).join();
     const group = groups.get(key);
     if (group) group.push(place);
     else groups.set(key, [place]);

@@ -8,7 +8,7 @@ import {
   type HostContext,
   type OperatorRow,
 } from '@cresset/operators';
-import { isInstance, List, numelOf, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { isInstance, List, numelOf, Tensor, Tuple, type IValue, settleAll } from '@cresset/tensor';
 import { toIValue } from '../interpreter/code/constant-value.ts';
 import { PhiloxGenerator } from '../run/philox.ts';
 
@@ -78,5 +78,7 @@ function evaluateOperator(node: Node, inputs: readonly IValue[], most: number): 
   const known = runWithoutData(row, inputs, silentContext);
   if (known) return known;
   const call = new OperatorCall(row, inputs);
-  return call.outputs?.some(({ sizes }) => numelOf(sizes) > most) ? null : computeCallOnHost(call, silentContext);
+  return call.outputs?.some(({ sizes }) => numelOf(settleAll(sizes)) > most)
+    ? null
+    : computeCallOnHost(call, silentContext);
 }

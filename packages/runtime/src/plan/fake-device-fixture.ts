@@ -99,6 +99,12 @@ export class ComputingDevice extends FakeDevice {
         );
       }
     },
+    prepareAgain: (kernel) => prepared([kernel]),
+    change: (list, changed, scratch) => {
+      const own = list as { -readonly [Key in keyof FakeList]: FakeList[Key] };
+      own.launches = own.launches.map((launch, at) => changed.get(at) ?? launch);
+      own.scratch = scratch.map((byteLength) => ({ byteLength, isLost: false, bytes: new Uint8Array(byteLength) }));
+    },
     forget: () => void this.forgotten++,
   };
 

@@ -1,5 +1,16 @@
 import type { Type, TupleType } from '@cresset/ir';
-import { List, Tensor, Tuple, type IValue, type ScalarType, type Storage } from '@cresset/tensor';
+import {
+  List,
+  Tensor,
+  Tuple,
+  type IValue,
+  type ScalarType,
+  type Storage,
+  hint,
+  isSymbolic,
+  type SymInt,
+  type SymNode,
+} from '@cresset/tensor';
 
 /** How a value of a recording is made once more. */
 export type MadeValue =
@@ -11,11 +22,13 @@ export type MadeValue =
       /** A storage of the stretch. */
       readonly storage: number;
       readonly dtype: ScalarType;
-      readonly sizes: readonly number[];
-      readonly strides: readonly number[];
-      readonly offset: number;
+      readonly sizes: readonly SymInt[];
+      readonly strides: readonly SymInt[];
+      readonly offset: SymInt;
       readonly requiresGrad: boolean;
     }
+  /** A number that is worked out of sizes. */
+  | { readonly kind: 'size'; readonly value: SymNode }
   /** Items are numbers of values that are made before. */
   | { readonly kind: 'list'; readonly elementType: Type; readonly items: readonly number[] }
   | { readonly kind: 'tuple'; readonly type: TupleType | null; readonly items: readonly number[] };
@@ -43,10 +56,13 @@ function makeValue(
     case 'live-in':
       return liveIns[recipe.at];
     case 'tensor': {
-      const tensor = new Tensor(storages[recipe.storage], recipe.dtype, recipe.sizes, recipe.strides, recipe.offset);
+      const { sizes, strides, offset } = recipe;
+      const tensor = new Tensor(storages[recipe.storage], recipe.dtype, now(sizes), now(strides), hint(offset));
       tensor.requiresGrad = recipe.requiresGrad;
       return tensor;
     }
+    case 'size':
+      return BigInt(recipe.value.value);
     case 'list':
       return new List(
         recipe.elementType,
@@ -60,3 +76,7 @@ function makeValue(
   }
   return recipe satisfies never;
 }
+
+/** Sizes as they are now: the same list again where they are no others. */
+const now = (sizes: readonly SymInt[]): readonly number[] =>
+  isSymbolic(sizes) ? sizes.map(hint) : (sizes as readonly number[]);

@@ -9,8 +9,10 @@ import {
   type OpenNumber,
   type ScalarType,
   type Storage,
+  type ShapeEnv,
+  symFloorDiv,
 } from '@cresset/tensor';
-import type { CommandList, ComputeDevice, LaunchRecorder } from '@cresset/tensorexpr';
+import { isSymbolicKernel, type CommandList, type ComputeDevice, type LaunchRecorder } from '@cresset/tensorexpr';
 import { planMemory } from '../memory/memory-plan.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import { arrangeLaunches, type ArrangedLaunches } from './launches/arranged-launches.ts';
@@ -30,6 +32,7 @@ import { isSetBy } from './set-attributes.ts';
 import { countNames } from '../run/run-counters.ts';
 import { onPieces } from './launches/storage-pieces.ts';
 import { Stretch, type NumberSource } from './stretch.ts';
+import { StretchSizes, type SizedLaunch, type SizedScratch } from './stretch-sizes.ts';
 import { StretchStorages, type BoundStorage, type StorageSource } from './stretch-storages.ts';
 
 /** What a stretch may be made of its recording. */
@@ -65,6 +68,8 @@ class StretchBuilder {
   readonly #passing = new Set<number>();
   readonly #made: MadeValue[] = [];
   readonly #madeObjects = new Map<object, number>();
+  #sized: readonly SizedLaunch[] = [];
+  #scratch: readonly SizedScratch[] = [];
 
   constructor(
     private readonly recording: Recorded,
@@ -106,7 +111,7 @@ class StretchBuilder {
     const memory: RecordedMemory = { isTemporary, isOfFaults: (storage) => recording.isOfFaults(storage) };
     const { capabilities } = this.device;
     // The host does one launch after the other, and binds nothing.
-    const joinedNodes = capabilities.host ? 0 : this.limits.joinedNodes;
+    const joinedNodes = capabilities.host || recording.env ? 0 : this.limits.joinedNodes;
     const isGiven = (storage: Storage): boolean => recording.storages.get(storage)?.kind === 'given';
     const mayBePieces = (storage: Storage): boolean => this.sharesBuffers && joinedNodes > 0 && isGiven(storage);
     const { launches: apart, pieces } = onPieces(launches, mayBePieces);
@@ -159,12 +164,20 @@ class StretchBuilder {
       cleared,
       list,
       serials,
+      recording.env && this.#sizesOf(recording.env, list, recorder),
     );
+  }
+
+  /** What is made ready again for other sizes. */
+  #sizesOf(env: ShapeEnv, list: CommandList, recorder: LaunchRecorder): StretchSizes {
+    return new StretchSizes(env, list, recorder, this.#sized, this.#scratch);
   }
 
   // ---- values
 
   #resultOf(register: number, value: IValue): number {
+    const size = this.recording.sizeOf(register);
+    if (size) return this.#made.push({ kind: 'size', value: size }) - 1;
     const at = this.recording.sourceOf(register);
     return at < 0 ? this.#valueOf(value) : this.#made.push(this.#liveIn(at)) - 1;
   }
@@ -190,7 +203,7 @@ class StretchBuilder {
     if (liveIn >= 0) return this.#liveIn(liveIn);
     if (this.recording.isConstant(value)) return { kind: 'same', value };
     if (value instanceof Tensor) {
-      const { dtype, sizes, strides, storageOffset: offset, requiresGrad, storage } = value;
+      const { dtype, symSizes: sizes, symStrides: strides, symStorageOffset: offset, requiresGrad, storage } = value;
       return { kind: 'tensor', storage: this.#outlive(storage, dtype), dtype, sizes, strides, offset, requiresGrad };
     }
     if (value instanceof List || value instanceof Tuple) {
@@ -219,7 +232,7 @@ class StretchBuilder {
     if (storage.serial <= this.recording.firstSerial) return { kind: 'fixed', storage };
     if (storage.isOnHost) return { kind: 'copied', from: storage.copyOnHost() };
     const dtype = note?.dtype ?? tensorType;
-    return { kind: 'made', dtype, count: storage.byteLength / elementSize(dtype) };
+    return { kind: 'made', dtype, count: symFloorDiv(storage.symBytes ?? storage.byteLength, elementSize(dtype)) };
   }
 
   // ---- launches
@@ -310,12 +323,13 @@ class StretchBuilder {
     );
     const bound: BoundStorage[] = [];
     const places = new Map<Storage, number>();
-    const scratch: { storage: Storage; byteLength: number; first: number; last: number }[] = [];
+    const scratch: { storage: Storage; dtype: ScalarType; byteLength: number; first: number; last: number }[] = [];
     for (const [storage, { first, last }] of uses) {
       const { kind, dtype, layout, copy } = storages.get(storage)!;
       const outlives = this.#numbers.has(storage) && kind !== 'computed';
       if (kind === 'made' && !outlives) {
-        scratch.push({ storage, byteLength: deviceByteLength(this.device, dtype, storage.byteLength), first, last });
+        const byteLength = deviceByteLength(this.device, dtype, storage.byteLength);
+        scratch.push({ storage, dtype, byteLength, first, last });
         continue;
       }
       const number = outlives
@@ -327,10 +341,17 @@ class StretchBuilder {
     }
     const { buffers, bufferOf } = planMemory(scratch);
     scratch.forEach(({ storage }, at) => places.set(storage, bound.length + bufferOf[at]));
-    const recorded = launches.map(({ launch, storages: used }) => ({
-      launch,
-      places: used.map((storage) => places.get(homeOf(storage))!),
-    }));
+    const placeOf = (storage: Storage): number => places.get(homeOf(storage))!;
+    const recorded = launches.map(({ launch, storages: used }) => ({ launch, places: used.map(placeOf) }));
+    this.#sized = launches.flatMap(({ launch: { kernel } }, at) =>
+      kernel && isSymbolicKernel(kernel) ? { at, kernel, placeOf } : [],
+    );
+    this.#scratch = buffers.map((_, buffer) => {
+      const within = scratch.filter((_each, at) => bufferOf[at] === buffer);
+      const fixed = within.flatMap(({ storage, byteLength }) => (storage.symBytes ? [] : byteLength));
+      const values = within.flatMap(({ storage: { symBytes: bytes }, dtype }) => (bytes ? { dtype, bytes } : []));
+      return { byteLength: Math.max(0, ...fixed), values };
+    });
     return { bound, list: recorder.record(recorded, bound.length, buffers) };
   }
 }

@@ -53,6 +53,8 @@ interface Site {
   /** Registers whose numbers were others than recordings had been made for, and how many of them the latest recording knew of. */
   readonly varying: Set<number>;
   varyingKnown: number;
+  /** Dimensions of tensors that were others than recordings had been made for. */
+  readonly moved: Map<string, Set<number>>;
   /** What of a loop begins here, where its trips may be rolled. */
   loop: RolledLoop | null;
   /** Where the latest recording ended, and why. */
@@ -185,6 +187,7 @@ export class StretchPlanner implements Planner {
       if (stretch !== expected && stretch !== last && this.#matches(stretch, frame, callers)) return stretch;
     }
     if (last && last.mismatch >= 0) site.varying.add(last.mismatch);
+    last?.noteMoved(frame, site.moved);
     return null;
   }
 
@@ -281,6 +284,7 @@ export class StretchPlanner implements Planner {
         maxBindingBytes: this.context.device!.capabilities.maxBindingBytes,
       },
       callers,
+      loop ? undefined : this.#planned!.sites[at]?.moved,
     );
     if (recording.before(frame.code.instructions[at]) !== null) {
       recording.close();
@@ -382,6 +386,7 @@ export class StretchPlanner implements Planner {
       seen: new SeenVisits(),
       varying: new Set(),
       varyingKnown: 0,
+      moved: new Map(),
       loop: this.#rolledLoopAt(frame, at),
       end: null,
     });

@@ -1,4 +1,12 @@
-import { deviceByteLength, Storage, type DeviceBuffer, type DeviceLayout, type ScalarType } from '@cresset/tensor';
+import {
+  deviceByteLength,
+  Storage,
+  type DeviceBuffer,
+  type DeviceLayout,
+  type ScalarType,
+  hint,
+  type SymInt,
+} from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
 import type { KeptValue, KeptValues } from './kept-values.ts';
@@ -11,7 +19,7 @@ export type StorageSource =
   /** Made of parameters; `inputs` are those before it that it is made of. */
   | { readonly kind: 'kept'; readonly value: KeptValue; readonly inputs: readonly number[] }
   /** Made anew on the device for each replay: it outlives the stretch. */
-  | { readonly kind: 'made'; readonly dtype: ScalarType; readonly count: number }
+  | { readonly kind: 'made'; readonly dtype: ScalarType; readonly count: SymInt }
   /** Made anew on the host, with these elements. */
   | { readonly kind: 'copied'; readonly from: Storage };
 
@@ -90,7 +98,9 @@ export class StretchStorages {
     for (const { at, value, inputs } of this.#stale) now[at] = value.storageOf(inputs, now);
     for (const source of this.#fresh) {
       const storage =
-        source.kind === 'copied' ? source.from.copyOnHost() : Storage.onDevice(device, source.dtype, source.count);
+        source.kind === 'copied'
+          ? source.from.copyOnHost()
+          : Storage.onDevice(device, source.dtype, hint(source.count));
       now[source.at] = storage;
       ledger?.own(storage);
     }

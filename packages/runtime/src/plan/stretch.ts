@@ -1,4 +1,4 @@
-import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { List, Tensor, Tuple, type IValue, LEAST_SYMBOL } from '@cresset/tensor';
 import { runWithoutData } from '@cresset/operators';
 import type { CommandList, ComputeDevice, LaunchRecorder, ScheduledLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
@@ -8,10 +8,18 @@ import { countNames, type CountedNames } from '../run/run-counters.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import type { KeptValues } from './kept-values.ts';
 import type { RepeatedStep } from './recording/host-step.ts';
-import { GrowingList, SameLength, type AttributeOrigin, type LiveIn } from './recording/live-in.ts';
+import {
+  GrowingList,
+  originName,
+  SameLayout,
+  SameLength,
+  type AttributeOrigin,
+  type LiveIn,
+} from './recording/live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
 import type { ContentNote, Draw, Step } from './recording/recording-notes.ts';
 import { likenessOf } from './seen-visits.ts';
+import type { StretchSizes } from './stretch-sizes.ts';
 import type { StretchStorages } from './stretch-storages.ts';
 
 /** Where a number comes from that a replay writes among the params of its launches. */
@@ -82,6 +90,7 @@ export class Stretch {
     private readonly cleared: readonly number[],
     private readonly list: CommandList,
     serials: number[],
+    private readonly sizes: StretchSizes | null = null,
   ) {
     this.#serials = serials;
     this.#computed = steps.map(() => null);
@@ -118,6 +127,7 @@ export class Stretch {
       const liveIn = liveIns[at];
       const value = this.#valueOf(liveIn, frame, context);
       if (value === undefined) return false;
+      if (liveIn.symbols.length > 0 && !this.#takeSizes(liveIn, value)) return false;
       if (liveIn.isGuarded && !liveIn.matches(value)) {
         if ('register' in liveIn.origin && typeof value !== 'object') this.mismatch = liveIn.origin.register;
         return false;
@@ -140,6 +150,7 @@ export class Stretch {
       if (storage.writes !== writes) return false;
       if (liveIn >= 0 && (values[liveIn] as Tensor).storage !== storage) return false;
     }
+    if (this.sizes && !(this.sizes.env.holds() && this.sizes.fit(device))) return false;
     return this.storages.canReachDevice(device);
   }
 
@@ -159,6 +170,32 @@ export class Stretch {
     });
     values.fill(null);
     return hash;
+  }
+
+  /** Has symbols stand for the sizes of what is given. */
+  #takeSizes({ symbols }: LiveIn, value: IValue): boolean {
+    if (!(value instanceof Tensor)) return false;
+    for (const { symbol, dim } of symbols) {
+      const size = value.sizes[dim];
+      if (!(size >= LEAST_SYMBOL)) return false;
+      this.sizes!.env.set(symbol, size);
+    }
+    return true;
+  }
+
+  /** Adds dimensions of what is given that are others than it was recorded for, by the names of their origins. */
+  noteMoved(frame: Frame, moved: Map<string, Set<number>>): void {
+    const values = this.#values;
+    this.liveIns.forEach((liveIn, at) => {
+      const { origin } = liveIn;
+      if (origin.kind === 'computed' || origin.kind === 'host') return;
+      const value = this.#valueOf(liveIn, frame, null as never);
+      values[at] = value ?? null;
+      const dims = value instanceof Tensor && liveIn instanceof SameLayout ? liveIn.movedDims(value) : [];
+      const name = originName(origin, this.liveIns)!;
+      for (const dim of dims) moved.set(name, (moved.get(name) ?? new Set()).add(dim));
+    });
+    values.fill(null);
   }
 
   /** Whether no list that grows is one whose items it goes by. */

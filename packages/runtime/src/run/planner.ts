@@ -11,7 +11,7 @@ import type {
   RandomGenerator,
 } from '@cresset/operators';
 import type { IValue, Storage } from '@cresset/tensor';
-import type { ScheduledLaunch } from '@cresset/tensorexpr';
+import type { Kernel, ScheduledLaunch } from '@cresset/tensorexpr';
 import type { CapturedLaunches } from '../dispatch/captured-launches.ts';
 import type { Execution } from './execution.ts';
 import type { CountedNames } from './run-counters.ts';
@@ -56,6 +56,8 @@ export interface RecordingNotes {
     context: HostContext,
     inputs: readonly number[] | null,
   ): IValue | undefined;
+  /** An operator launches a kernel, of which a device may make several launches. */
+  launching(kernel: Kernel): void;
   /** A storage that kernels note faults in. */
   faultsGoTo(storage: Storage): void;
   /** The program waits for what it will not have to wait for the next time. */

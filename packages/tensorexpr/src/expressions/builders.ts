@@ -1,3 +1,4 @@
+import { settle, type SymNode } from '@cresset/tensor';
 import type {
   AccumulatorExpr,
   AxisExpr,
@@ -14,8 +15,23 @@ export function constant(type: ExprType, value: number | bigint | boolean): Expr
   return { kind: 'const', type, value };
 }
 
-export function param(type: ExprType, value: number | bigint | boolean): ParamExpr {
-  return { kind: 'param', type, value };
+/** @param value of sizes that may be other numbers, an expression */
+export function param(type: ExprType, value: number | bigint | boolean | SymNode): ParamExpr {
+  return typeof value === 'object' ? new SymParam(type, value) : { kind: 'param', type, value };
+}
+
+/** A param that is an expression of sizes; who asks for its value goes by the number of now. */
+class SymParam implements ParamExpr {
+  readonly kind = 'param';
+
+  constructor(
+    readonly type: ExprType,
+    readonly sym: SymNode,
+  ) {}
+
+  get value(): number {
+    return settle(this.sym);
+  }
 }
 
 export function axis(name: string, extent: Expr): AxisExpr {

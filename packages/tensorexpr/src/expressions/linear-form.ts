@@ -1,11 +1,12 @@
+import { settle, symAdd, symMatches, symMul, type SymInt } from '@cresset/tensor';
 import { binary, constant, param } from './builders.ts';
 import type { AxisExpr, Expr } from './expr.ts';
-import { extentOf, indexValue } from './index-value.ts';
+import { extentOf, symExtentOf, symIndexValue } from './index-value.ts';
 
-/** An index as `base + Σ coefficient · axis + rest`, with the numbers of this launch. */
+/** An index as `base + Σ coefficient · axis + rest`, with the numbers of this launch, or expressions of sizes that may be others the next time. */
 export interface LinearForm {
-  readonly base: number;
-  readonly terms: ReadonlyMap<AxisExpr, number>;
+  readonly base: SymInt;
+  readonly terms: ReadonlyMap<AxisExpr, SymInt>;
   /** What is not linear in the axes, such as an index that was loaded; null where everything is. */
   readonly rest: Expr | null;
 }
@@ -25,7 +26,7 @@ export class LinearForms {
 
   #find(expr: Expr): LinearForm {
     if (expr.kind === 'axis') return { base: 0, terms: new Map([[expr, 1]]), rest: null };
-    const value = indexValue(expr);
+    const value = symIndexValue(expr);
     if (value !== null) return { base: value, terms: new Map(), rest: null };
     if (expr.kind === 'unary' && expr.fn === 'neg') return scale(this.of(expr.x), -1);
     if (expr.kind === 'binary') {
@@ -44,10 +45,10 @@ export class LinearForms {
   /** The smallest and largest value over all points of the axes; null where the form has a rest. */
   range(form: LinearForm): { low: number; high: number } | null {
     if (form.rest) return null;
-    let low = form.base;
-    let high = form.base;
+    let low = settle(form.base);
+    let high = low;
     for (const [axis, coefficient] of form.terms) {
-      const reach = coefficient * Math.max(extentOf(axis) - 1, 0);
+      const reach = settle(coefficient) * Math.max(extentOf(axis) - 1, 0);
       if (reach < 0) low += reach;
       else high += reach;
     }
@@ -61,30 +62,32 @@ function isNumber(form: LinearForm): boolean {
 
 /** Whether two forms are the same number at every point; false where what is not linear in them may differ. */
 export function areSameForms(a: LinearForm, b: LinearForm): boolean {
-  if (a.rest || b.rest || a.base !== b.base) return false;
+  if (a.rest || b.rest || !symMatches(a.base, b.base)) return false;
   return hasTermsOf(a, b) && hasTermsOf(b, a);
 }
 
 /** Whether a form goes along the axes of another in the same way: all but those that have one point. */
 const hasTermsOf = ({ terms }: LinearForm, other: LinearForm): boolean =>
-  [...other.terms].every(([axis, coefficient]) => extentOf(axis) <= 1 || terms.get(axis) === coefficient);
+  [...other.terms].every(
+    ([axis, coefficient]) => symMatches(terms.get(axis) ?? 0, coefficient) || symExtentOf(axis) === 1,
+  );
 
 export function sum(x: LinearForm, y: LinearForm): LinearForm {
   const terms = new Map(x.terms);
   for (const [axis, coefficient] of y.terms) {
-    const total = (terms.get(axis) ?? 0) + coefficient;
+    const total = symAdd(terms.get(axis) ?? 0, coefficient);
     if (total === 0) terms.delete(axis);
     else terms.set(axis, total);
   }
   const rest = x.rest && y.rest ? binary('add', x.rest, y.rest) : (x.rest ?? y.rest);
-  return { base: x.base + y.base, terms, rest };
+  return { base: symAdd(x.base, y.base), terms, rest };
 }
 
-export function scale(form: LinearForm, factor: number): LinearForm {
+export function scale(form: LinearForm, factor: SymInt): LinearForm {
   if (factor === 0) return { base: 0, terms: new Map(), rest: null };
   if (factor === 1) return form;
-  const terms = new Map([...form.terms].map(([axis, coefficient]) => [axis, coefficient * factor]));
-  return { base: form.base * factor, terms, rest: form.rest && binary('mul', form.rest, param('i32', factor)) };
+  const terms = new Map([...form.terms].map(([axis, coefficient]) => [axis, symMul(coefficient, factor)]));
+  return { base: symMul(form.base, factor), terms, rest: form.rest && binary('mul', form.rest, param('i32', factor)) };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ScalarType, Tensor } from '@cresset/tensor';
+import { settle, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, binary, constant, param } from './builders.ts';
 import type { AxisExpr, Expr, ExprType, LoadExpr } from './expr.ts';
 
@@ -29,8 +29,8 @@ export function exprTypeOf(dtype: ScalarType): ExprType {
 }
 
 /** Where a tensor begins in its storage. */
-export function offsetExpr({ openOffset: open, handedOnOffset: offset }: Tensor): Expr {
-  if (open) return { ...param('i32', offset), open };
+export function offsetExpr({ openOffset: open, symHandedOnOffset: offset }: Tensor): Expr {
+  if (open) return { ...param('i32', settle(offset)), open };
   return offset === 0 ? constant('i32', 0) : param('i32', offset);
 }
 
@@ -46,8 +46,8 @@ export class TensorView {
 
   constructor(readonly tensor: Tensor) {
     this.operand = { tensor, dtype: tensor.dtype };
-    this.sizes = tensor.sizes.map((size) => param('i32', size));
-    this.#strides = tensor.strides.map((stride) =>
+    this.sizes = tensor.symSizes.map((size) => param('i32', size));
+    this.#strides = tensor.symStrides.map((stride) =>
       stride === 0 || stride === 1 ? constant('i32', stride) : param('i32', stride),
     );
     this.#offset = offsetExpr(tensor);

@@ -1,5 +1,5 @@
 import { childrenOf } from './expr-children.ts';
-import type { AxisExpr, Expr } from './expr.ts';
+import type { AxisExpr, Expr, ParamExpr } from './expr.ts';
 import { LinearForms, type LinearForm } from './linear-form.ts';
 
 /**
@@ -46,7 +46,7 @@ class Comparison {
       case 'const':
         return Object.is(a.value, (b as typeof a).value);
       case 'param':
-        return a.open === (b as typeof a).open && (!!a.open || Object.is(a.value, (b as typeof a).value));
+        return areSameParams(a, b as typeof a);
       case 'axis':
         return (this.renamed.get(a) ?? a) === b;
       case 'load': {
@@ -69,4 +69,10 @@ class Comparison {
     const [mine, others] = [childrenOf(a), childrenOf(b)];
     return mine.length === others.length && mine.every((child, at) => this.areSame(child, others[at]));
   }
+}
+
+/** Whether params have the same value each time. */
+function areSameParams(a: ParamExpr, b: ParamExpr): boolean {
+  if (a.open || b.open) return a.open === b.open;
+  return a.sym || b.sym ? a.sym === b.sym : Object.is(a.value, b.value);
 }

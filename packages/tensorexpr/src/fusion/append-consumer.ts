@@ -1,7 +1,7 @@
-import type { Storage } from '@cresset/tensor';
+import { symGt, symLt, symMatches, symSub, type Storage, type SymInt } from '@cresset/tensor';
 import { axis, binary, cast, param } from '../expressions/builders.ts';
 import type { AxisExpr, BinaryExpr, Expr, LoadExpr, SelectExpr } from '../expressions/expr.ts';
-import { extentOf, indexValue, pointsOf } from '../expressions/index-value.ts';
+import { symExtentOf, symIndexValue, symPointsOf } from '../expressions/index-value.ts';
 import { dimensionsOf, indicesOf, isComputed } from './inline-producer.ts';
 import { expressionsIn, expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
 import { keepsPrecision } from '../kernels/precision.ts';
@@ -57,7 +57,7 @@ function appendedStores(
   const store = place && made.get(place.operand.tensor.storage)!;
   const dimensions = place && dimensionsOf(nest, forms.of(place.offset));
   const indices = dimensions && indicesOf(forms.of(store!.offset), dimensions);
-  if (!indices || pointsIn(producer, store!) !== pointsOf(nest.axes)) return null;
+  if (!indices || !symMatches(pointsIn(producer, store!), symPointsOf(nest.axes))) return null;
   const replaced = new Map<Expr, Expr>(indices);
   const toIndices = new Rewriter((expr) => replaced.get(expr) ?? null);
   for (const load of reads) {
@@ -88,13 +88,13 @@ function joinedParts(nest: LoopNest): Pick<LoopNest, 'axes' | 'innerAxes' | 'sto
   let { value } = store;
   if (others.length > 0 || value.kind !== 'select' || !isBefore(value)) return [nest];
   const along = value.condition.x;
-  const parts: { readonly end: number; readonly value: Expr }[] = [];
+  const parts: { readonly end: SymInt; readonly value: Expr }[] = [];
   for (; value.kind === 'select' && isBefore(value) && value.condition.x === along; value = value.y)
-    parts.push({ end: indexValue(value.condition.y)!, value: value.x });
-  parts.push({ end: extentOf(along), value });
+    parts.push({ end: symIndexValue(value.condition.y)!, value: value.x });
+  parts.push({ end: symExtentOf(along), value });
   return parts.map((part, at) => {
     const start = at === 0 ? 0 : parts[at - 1].end;
-    const own = axis(along.name, param('i32', part.end - start));
+    const own = axis(along.name, param('i32', symSub(part.end, start)));
     const place = new Map<Expr, Expr>([[along, binary('add', own, param('i32', start))]]);
     return {
       axes: nest.axes.map((each) => (each === along ? own : each)),
@@ -112,18 +112,18 @@ interface ChoiceByPlace extends SelectExpr {
 function isBefore(expr: SelectExpr): expr is ChoiceByPlace {
   const { condition } = expr;
   if (condition.kind !== 'binary' || condition.fn !== 'lt' || condition.x.kind !== 'axis') return false;
-  const end = indexValue(condition.y);
-  return end !== null && end > 0 && end < extentOf(condition.x);
+  const end = symIndexValue(condition.y);
+  return end !== null && symGt(end, 0) && symLt(end, symExtentOf(condition.x));
 }
 
 const isPlain = ({ guard, combine }: Store): boolean => !guard && !combine;
 
 /** So many elements a store makes. */
-function pointsIn(kernel: Kernel, { offset }: Store): number {
-  if (kernel.kind === 'contraction') return pointsOf([...kernel.batch, kernel.m, kernel.n]);
+function pointsIn(kernel: Kernel, { offset }: Store): SymInt {
+  if (kernel.kind === 'contraction') return symPointsOf([...kernel.batch, kernel.m, kernel.n]);
   const isMentioned = (axis: AxisExpr): boolean => hasExpr([offset], (expr) => expr === axis);
   const axes = kernel.innerAxes.some(isMentioned) ? [...kernel.axes, ...kernel.innerAxes] : kernel.axes;
-  return pointsOf(kernel.kind === 'recurrence' && isMentioned(kernel.time) ? [kernel.time, ...axes] : axes);
+  return symPointsOf(kernel.kind === 'recurrence' && isMentioned(kernel.time) ? [kernel.time, ...axes] : axes);
 }
 
 /** Whether a kernel reads a storage nowhere but in the values of its stores, outside of reductions, at that place. */

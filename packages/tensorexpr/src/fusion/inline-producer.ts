@@ -1,8 +1,25 @@
-import type { ScalarType, Storage } from '@cresset/tensor';
+import {
+  hint,
+  symAdd,
+  symFloorDiv,
+  symGe,
+  symGt,
+  symLt,
+  symMatches,
+  symMod,
+  symMul,
+  symNe,
+  symProduct,
+  symSub,
+  textOf,
+  type ScalarType,
+  type Storage,
+  type SymInt,
+} from '@cresset/tensor';
 import { binary, cast, param } from '../expressions/builders.ts';
 import { AxisSplitting } from '../kernels/axis-splitting.ts';
 import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
-import { extentOf } from '../expressions/index-value.ts';
+import { symExtentOf } from '../expressions/index-value.ts';
 import {
   expressionsIn,
   expressionsOf,
@@ -20,8 +37,8 @@ import { Rewriter, substitute } from '../expressions/substitute.ts';
 /** A dimension of a tensor in C order: the loop that goes along it, and its stride. */
 export interface Dimension {
   readonly axis: AxisExpr;
-  readonly extent: number;
-  readonly stride: number;
+  readonly extent: SymInt;
+  readonly stride: SymInt;
 }
 
 /**
@@ -116,9 +133,9 @@ function withBatchInDimensions(kernel: Contraction): Contraction {
 function placeKey({ base, terms }: LinearForm, numbers: Map<AxisExpr, number>): string {
   const texts = [...terms].map(([axis, coefficient]) => {
     if (!numbers.has(axis)) numbers.set(axis, numbers.size);
-    return `${numbers.get(axis)}*${coefficient}`;
+    return `${numbers.get(axis)}*${textOf(coefficient)}`;
   });
-  return `${base}+${texts.sort().join('+')}`;
+  return `${textOf(base)}+${texts.sort().join('+')}`;
 }
 
 function joinLabels(first: string, second: string): string {
@@ -128,20 +145,21 @@ function joinLabels(first: string, second: string): string {
 
 /** The loops of a nest by the dimensions that its store goes along, the outermost first; null where it leaves gaps or goes another way. */
 export function dimensionsOf(nest: Pick<LoopNest, 'axes' | 'innerAxes'>, offset: LinearForm): Dimension[] | null {
-  if (offset.rest || offset.base !== 0) return null;
+  if (offset.rest || !symMatches(offset.base, 0)) return null;
   const dimensions: Dimension[] = [];
   for (const axis of [...nest.axes, ...nest.innerAxes]) {
-    const extent = extentOf(axis);
+    const extent = symExtentOf(axis);
     const stride = offset.terms.get(axis) ?? 0;
-    if (extent > 1) dimensions.push({ axis, extent, stride });
-    else dimensions.unshift({ axis, extent, stride: Infinity });
+    if (symGt(extent, 1)) dimensions.push({ axis, extent, stride });
+    else dimensions.unshift({ axis, extent: 1, stride: Infinity });
   }
-  dimensions.sort((a, b) => (a.stride === b.stride ? 0 : b.stride - a.stride));
-  let expected = 1;
+  // Whether the order is right shows below.
+  dimensions.sort((a, b) => (hint(a.stride) === hint(b.stride) ? 0 : hint(b.stride) - hint(a.stride)));
+  let expected: SymInt = 1;
   for (const { extent, stride } of dimensions.toReversed()) {
     if (extent === 1) continue;
-    if (stride !== expected) return null;
-    expected *= extent;
+    if (!symMatches(stride, expected)) return null;
+    expected = symMul(expected, extent);
   }
   return dimensions;
 }
@@ -154,8 +172,8 @@ export function indicesOf(offset: LinearForm, dimensions: readonly Dimension[]):
   const indices = new Map<Expr, Expr>();
   const order = [...offset.terms.keys()];
   let { base } = offset;
-  let terms: ReadonlyMap<AxisExpr, number> = new Map([...offset.terms].filter(([axis]) => extentOf(axis) > 1));
-  if (base < 0 || [...terms.values()].some((coefficient) => coefficient < 0)) return null;
+  let terms: ReadonlyMap<AxisExpr, SymInt> = new Map([...offset.terms].filter(([axis]) => symGt(symExtentOf(axis), 1)));
+  if (symLt(base, 0) || [...terms.values()].some((coefficient) => symLt(coefficient, 0))) return null;
   let pending: Dimension[] = [];
   // What was loaded, or divided, tells nothing of where it leads.
   if (offset.rest) return null;
@@ -167,28 +185,30 @@ export function indicesOf(offset: LinearForm, dimensions: readonly Dimension[]):
     }
     pending.unshift(dimension);
     const { stride } = pending.at(-1)!;
-    const outer = dimension.stride * dimension.extent;
-    const inside = new Map([...terms].filter(([, coefficient]) => coefficient % outer !== 0));
-    let reach = base % outer;
-    for (const [axis, coefficient] of inside) reach += coefficient * (extentOf(axis) - 1);
-    if (reach >= outer || [...inside.values()].some((coefficient) => coefficient % stride !== 0)) continue;
+    const outer = symMul(dimension.stride, dimension.extent);
+    const inside = new Map([...terms].filter(([, coefficient]) => symNe(symMod(coefficient, outer), 0)));
+    const within = symMod(base, outer);
+    let reach = within;
+    for (const [axis, coefficient] of inside) reach = symAdd(reach, symMul(coefficient, symSub(symExtentOf(axis), 1)));
+    if (symGe(reach, outer) || [...inside.values()].some((coefficient) => symNe(symMod(coefficient, stride), 0)))
+      continue;
     const form: LinearForm = {
-      base: Math.floor((base % outer) / stride),
-      terms: new Map([...inside].map(([axis, coefficient]) => [axis, coefficient / stride])),
+      base: symFloorDiv(within, stride),
+      terms: new Map([...inside].map(([axis, coefficient]) => [axis, symFloorDiv(coefficient, stride)])),
       rest: null,
     };
     divide(linearExpr(form, order), pending, stride, indices);
-    base -= base % outer;
+    base = symSub(base, within);
     terms = new Map([...terms].filter(([axis]) => !inside.has(axis)));
     pending = [];
   }
-  return pending.length === 0 && terms.size === 0 && base === 0 ? indices : null;
+  return pending.length === 0 && terms.size === 0 && symMatches(base, 0) ? indices : null;
 }
 
 /** The indices in adjacent dimensions from that in all of them as one. */
-function divide(flat: Expr, dimensions: readonly Dimension[], unit: number, indices: Map<Expr, Expr>): void {
+function divide(flat: Expr, dimensions: readonly Dimension[], unit: SymInt, indices: Map<Expr, Expr>): void {
   dimensions.forEach(({ axis, extent, stride }, at) => {
-    const step = stride / unit;
+    const step = symFloorDiv(stride, unit);
     const quotient = step === 1 ? flat : binary('truncdiv', flat, param('i32', step));
     indices.set(axis, at === 0 ? quotient : binary('fmod', quotient, param('i32', extent)));
   });
@@ -196,13 +216,13 @@ function divide(flat: Expr, dimensions: readonly Dimension[], unit: number, indi
 
 /** Whether a nest comes by each element: its loops are the digits of where it reads. */
 function reachesAll({ base, terms, rest }: LinearForm, dimensions: readonly Dimension[], consumer: Kernel): boolean {
-  if (consumer.kind !== 'nest' || base !== 0 || rest) return false;
+  if (consumer.kind !== 'nest' || !symMatches(base, 0) || rest) return false;
   const loops = [...consumer.axes, ...consumer.innerAxes];
-  const digits = [...terms].filter(([loop]) => extentOf(loop) > 1).sort(([, a], [, b]) => a - b);
-  let reached = 1;
+  const digits = [...terms].filter(([loop]) => symGt(symExtentOf(loop), 1)).sort(([, a], [, b]) => hint(a) - hint(b));
+  let reached: SymInt = 1;
   for (const [loop, coefficient] of digits) {
-    if (coefficient !== reached || !loops.includes(loop)) return false;
-    reached *= extentOf(loop);
+    if (!symMatches(coefficient, reached) || !loops.includes(loop)) return false;
+    reached = symMul(reached, symExtentOf(loop));
   }
-  return reached === dimensions.reduce((count, { extent }) => count * extent, 1);
+  return symMatches(reached, symProduct(dimensions.map(({ extent }) => extent)));
 }

@@ -1,6 +1,7 @@
+import { symMatches } from '@cresset/tensor';
 import { axis, binary, constant, param, select } from '../expressions/builders.ts';
 import type { Expr } from '../expressions/expr.ts';
-import { extentOf } from '../expressions/index-value.ts';
+import { symExtentOf } from '../expressions/index-value.ts';
 import { mapStore, type Contraction } from '../kernels/kernel.ts';
 import { isSameExpr } from '../expressions/same-expr.ts';
 import { substitute } from '../expressions/substitute.ts';
@@ -32,7 +33,8 @@ export function joinContractions(contractions: readonly Contraction[]): Contract
 /** A contraction over the axes of another; null where one of them has another extent. */
 function withAxesOf(model: Contraction, { batch, m, n, k, ...rest }: Contraction): Contraction | null {
   const [own, other] = [model, { batch, m, n, k }].map((each) => [each.m, each.n, each.k, ...each.batch]);
-  if (own.length !== other.length || own.some((each, at) => extentOf(each) !== extentOf(other[at]))) return null;
+  if (own.length !== other.length || !own.every((each, at) => symMatches(symExtentOf(each), symExtentOf(other[at]))))
+    return null;
   const axes = new Map<Expr, Expr>(other.map((each, at) => [each, own[at]]));
   const rename = (expr: Expr): Expr => substitute(expr, axes);
   return {

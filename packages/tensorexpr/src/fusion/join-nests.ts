@@ -1,4 +1,5 @@
-import { extentOf } from '../expressions/index-value.ts';
+import { symMatches } from '@cresset/tensor';
+import { symExtentOf } from '../expressions/index-value.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import { mapStore, type LoopNest } from '../kernels/kernel.ts';
 import { computesDoubles } from '../kernels/precision.ts';
@@ -16,4 +17,4 @@ export function joinNests(first: LoopNest, second: LoopNest): LoopNest | null {
 }
 
 const areAlike = (a: readonly AxisExpr[], b: readonly AxisExpr[]): boolean =>
-  a.length === b.length && a.every((axis, at) => extentOf(axis) === extentOf(b[at]));
+  a.length === b.length && a.every((axis, at) => symMatches(symExtentOf(axis), symExtentOf(b[at])));

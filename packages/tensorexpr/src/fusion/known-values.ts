@@ -2,7 +2,7 @@ import { elementSize, type Storage, type Tensor } from '@cresset/tensor';
 import { constant } from '../expressions/builders.ts';
 import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
-import { extentOf, pointsOf } from '../expressions/index-value.ts';
+import { extentOf, pointsOf, symExtentOf } from '../expressions/index-value.ts';
 import { workOf } from '../kernels/kernel-work.ts';
 import { computesDoubles } from '../kernels/precision.ts';
 import { mapStore, type Kernel, type LoopNest } from '../kernels/kernel.ts';
@@ -43,6 +43,8 @@ export function withoutKnownValues(
   const producers: LoopNest[] = [];
   const replaced = new Map<Expr, Expr>();
   for (const { axes, values } of finder.groups()) {
+    // Of sizes that may be others nothing is made beforehand.
+    if (axes.some((axis) => typeof symExtentOf(axis) !== 'number')) continue;
     const points = pointsOf(axes);
     if (points * values.length * 4 > bytesOf(values)) continue;
     const tensor = isDear(values, axes) ? make([values.length, ...axes.map(extentOf)]) : null;
@@ -113,7 +115,7 @@ class KnownValues {
     if (isFixed === undefined) {
       isFixed =
         expr.kind !== 'accumulator' &&
-        !(expr.kind === 'param' && expr.open) &&
+        !(expr.kind === 'param' && (expr.open || expr.sym)) &&
         !(expr.kind === 'load' && !this.isKnown(expr.operand.tensor.storage)) &&
         childrenOf(expr).every((child) => this.#hasFixedValue(child));
       this.#isFixed.set(expr, isFixed);

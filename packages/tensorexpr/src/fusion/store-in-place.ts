@@ -1,7 +1,7 @@
-import type { Storage } from '@cresset/tensor';
+import { symMatches, type Storage, type SymInt } from '@cresset/tensor';
 import { childrenOf } from '../expressions/expr-children.ts';
 import type { Expr, LoadExpr } from '../expressions/expr.ts';
-import { pointsOf } from '../expressions/index-value.ts';
+import { symPointsOf } from '../expressions/index-value.ts';
 import { expressionsOf, type Contraction, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
 import { loadsIn } from '../expressions/walk.ts';
 import { areSameForms, LinearForms } from '../expressions/linear-form.ts';
@@ -12,10 +12,10 @@ import { areSameForms, LinearForms } from '../expressions/linear-form.ts';
  *
  * @param count elements of either
  */
-export function storeInPlace(kernel: Kernel, output: Storage, input: Storage, count: number): Kernel | null {
+export function storeInPlace(kernel: Kernel, output: Storage, input: Storage, count: SymInt): Kernel | null {
   if (kernel.kind === 'recurrence') return null;
   const [store, ...others] = kernel.stores.filter(({ operand }) => operand.tensor.storage === output);
-  if (!store || others.length > 0 || store.guard || store.combine || pointsIn(kernel) !== count) return null;
+  if (!store || others.length > 0 || store.guard || store.combine || !symMatches(pointsIn(kernel), count)) return null;
   const loads = new Set<LoadExpr>();
   // Reductions go over elements that other points write.
   if (!readsOnlyAtPlace(store.value, input, loads) || loads.size === 0) return null;
@@ -34,10 +34,10 @@ export function storeInPlace(kernel: Kernel, output: Storage, input: Storage, co
 }
 
 /** The points of a kernel's loops, so many times a store that mentions all of them is made. */
-function pointsIn(kernel: LoopNest | Contraction): number {
+function pointsIn(kernel: LoopNest | Contraction): SymInt {
   return kernel.kind === 'nest'
-    ? pointsOf([...kernel.axes, ...kernel.innerAxes])
-    : pointsOf([...kernel.batch, kernel.m, kernel.n]);
+    ? symPointsOf([...kernel.axes, ...kernel.innerAxes])
+    : symPointsOf([...kernel.batch, kernel.m, kernel.n]);
 }
 
 /** Whether a value reads a storage outside reductions only; adds the loads that do. */

@@ -1,7 +1,7 @@
 import { axis, binary, constant, param } from '../expressions/builders.ts';
 import { childrenOf } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
-import { extentOf, indexValue } from '../expressions/index-value.ts';
+import { symExtentOf, symIndexValue } from '../expressions/index-value.ts';
 import { Rewriter } from '../expressions/substitute.ts';
 
 /** Part of an axis in a mixed radix: `floor(axis / low)`, modulo `high / low` where `high` is given. */
@@ -9,6 +9,12 @@ interface Digits {
   readonly axis: AxisExpr;
   readonly low: number;
   readonly high: number | null;
+}
+
+/** The value of an index that is the same whatever symbols stand for; null of any other: what is divided by that stays divided. */
+function fixedValue(expr: Expr): number | null {
+  const value = symIndexValue(expr);
+  return typeof value === 'number' ? value : null;
 }
 
 /**
@@ -66,7 +72,7 @@ export class AxisSplitting {
     if (expr.fn === 'sub') return this.#remainderBySubtraction(expr.x, expr.y);
     const divides = expr.fn === 'truncdiv' || expr.fn === 'floordiv';
     if (!divides && expr.fn !== 'fmod' && expr.fn !== 'remainder') return null;
-    const divisor = indexValue(expr.y);
+    const divisor = fixedValue(expr.y);
     const digits = divisor !== null && divisor > 0 ? this.#digitsOf(expr.x) : null;
     if (!digits || divisor === null) return null;
     const cut = digits.low * divisor;
@@ -83,7 +89,7 @@ export class AxisSplitting {
       [y.x, y.y],
       [y.y, y.x],
     ] as const) {
-      const divisor = indexValue(factor);
+      const divisor = fixedValue(factor);
       const digits = divisor === null ? null : this.#digitsOf(quotient);
       if (!digits || digits.axis !== whole.axis || digits.high !== whole.high) continue;
       if (digits.low === whole.low * divisor!) return { ...whole, high: digits.low };
@@ -92,7 +98,8 @@ export class AxisSplitting {
   }
 
   #split(candidate: AxisExpr, breaks: Set<number>): void {
-    const extent = extentOf(candidate);
+    const extent = symExtentOf(candidate);
+    if (typeof extent !== 'number') return;
     const cuts = [...breaks].filter((cut) => cut > 1 && cut < extent).sort((a, b) => a - b);
     if (cuts.length === 0) return;
     const bounds = [1, ...cuts, extent];

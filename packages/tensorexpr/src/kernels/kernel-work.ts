@@ -1,3 +1,4 @@
+import { peek } from '@cresset/tensor';
 import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr, ReduceExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
@@ -38,6 +39,10 @@ const tile = 4;
  * @param capabilities of the device that is to do it, where its threads may share what is dear
  */
 export function workOf(kernel: Kernel, capabilities?: DeviceCapabilities): Work {
+  return peek(() => estimateOf(kernel, capabilities));
+}
+
+function estimateOf(kernel: Kernel, capabilities?: DeviceCapabilities): Work {
   const steps = new Steps();
   if (kernel.kind !== 'contraction') {
     const points = pointsOf(kernel.axes);

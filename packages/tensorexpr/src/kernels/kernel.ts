@@ -1,5 +1,6 @@
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import type { Operand } from '../expressions/operand.ts';
+import { hasExpr } from '../expressions/walk.ts';
 
 /** Writes `value`, converted to the operand's dtype, at `offset` elements from the start of its storage. */
 export interface Store {
@@ -22,6 +23,27 @@ export function expressionsOf({ offset, value, guard }: Store): Expr[] {
 export function expressionsIn(kernel: LoopNest | Recurrence | Omit<Contraction, 'k'>): Expr[] {
   const stored = kernel.stores.flatMap(expressionsOf);
   return kernel.kind === 'contraction' ? [...stored, kernel.left, kernel.right] : stored;
+}
+
+const symbolic = new WeakMap<Kernel, boolean>();
+
+/** Whether some of a kernel's numbers are expressions of sizes: it is made ready again when these are others. */
+export function isSymbolicKernel(kernel: Kernel): boolean {
+  let known = symbolic.get(kernel);
+  if (known === undefined) {
+    const isSymbol = (expr: Expr): boolean => expr.kind === 'param' && expr.sym !== undefined;
+    const loops = (expr: Expr): boolean =>
+      expr.kind === 'axis' ? hasExpr([expr.extent], isSymbol) : expr.kind === 'reduce' && expr.axes.some(loops);
+    known = hasExpr(expressionsIn(kernel), (expr) => isSymbol(expr) || loops(expr)) || axesOf(kernel).some(loops);
+    symbolic.set(kernel, known);
+  }
+  return known;
+}
+
+function axesOf(kernel: Kernel): AxisExpr[] {
+  if (kernel.kind === 'contraction') return [...kernel.batch, kernel.m, kernel.n, kernel.k];
+  const time = kernel.kind === 'recurrence' ? [kernel.time] : [];
+  return [...time, ...kernel.axes, ...kernel.innerAxes];
 }
 
 /** A store with every expression replaced. */

@@ -1,3 +1,4 @@
+import { hint, peek, type SymInt } from '@cresset/tensor';
 import { axis, constant, param } from '../expressions/builders.ts';
 import { AxisSplitting } from './axis-splitting.ts';
 import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
@@ -37,10 +38,16 @@ export type NormalForm = NormalKernel | RunningSoftmax;
  * - comparisons of indices that come out one way at every point are decided (a convolution without padding);
  * - offsets become sums of products in loop order, with params for all strides but 0 and 1;
  * - the same element of the same operand is one node.
+ *
+ * Its numbers are those of now: of a kernel with symbols it is made again when these stand for others.
  */
 export function normalise(kernel: Kernel | NormalContraction): NormalKernel;
 export function normalise(kernel: Kernel | RunningSoftmax): NormalForm;
 export function normalise(kernel: Kernel | NormalContraction | RunningSoftmax): NormalForm {
+  return peek(() => normalForm(kernel));
+}
+
+function normalForm(kernel: Kernel | NormalContraction | RunningSoftmax): NormalForm {
   switch (kernel.kind) {
     case 'nest':
       return normaliseNest(kernel);
@@ -251,7 +258,7 @@ class IterationSpace {
     }
     const target = first && this.#forms.of(first.offset);
     if (target && !target.rest) {
-      const stride = (candidate: AxisExpr): number => Math.abs(target.terms.get(candidate) ?? 0);
+      const stride = (candidate: AxisExpr): number => Math.abs(hint(target.terms.get(candidate) ?? 0));
       left = left.sort((a, b) => stride(b) - stride(a));
     }
     const loops: AxisExpr[] = [];
@@ -269,7 +276,7 @@ class IterationSpace {
   #canMerge(outer: AxisExpr, inner: AxisExpr): boolean {
     if (this.#pinned.has(outer) || this.#pinned.has(inner)) return false;
     const extent = extentOf(inner);
-    return this.#offsets.every((form) => (form.terms.get(outer) ?? 0) === (form.terms.get(inner) ?? 0) * extent);
+    return this.#offsets.every(({ terms }) => hint(terms.get(outer) ?? 0) === hint(terms.get(inner) ?? 0) * extent);
   }
 
   store(store: Store): Store {
@@ -286,7 +293,7 @@ class IterationSpace {
 
   /** A form over the old axes as one over the loops they became. */
   #place(form: LinearForm): LinearForm {
-    const terms = new Map<AxisExpr, number>();
+    const terms = new Map<AxisExpr, SymInt>();
     for (const [old, coefficient] of form.terms) {
       const loop = this.#placed.get(old);
       if (loop) terms.set(loop, coefficient);

@@ -1,8 +1,9 @@
+import { symMatches } from '@cresset/tensor';
 import type { DeviceCapabilities } from '../device.ts';
 import { accumulator } from '../expressions/builders.ts';
 import { FreeAxes } from '../expressions/expr-children.ts';
 import type { AccumulatorExpr, AxisExpr, BinaryExpr, Expr, ReduceExpr } from '../expressions/expr.ts';
-import { extentOf } from '../expressions/index-value.ts';
+import { symExtentOf } from '../expressions/index-value.ts';
 import type { Contraction, Kernel } from './kernel.ts';
 import { isReduced, reductionsIn } from '../expressions/walk.ts';
 import { isSameExpr } from '../expressions/same-expr.ts';
@@ -91,7 +92,7 @@ function shiftedPower(expr: Expr): { score: Expr; most: Expr } | null {
 /** A reduction over one axis that is as long as `k`. */
 function reductionOver(fn: 'sum' | 'max', expr: Expr, k: AxisExpr): ReduceExpr | null {
   if (expr.kind !== 'reduce' || expr.fn !== fn || expr.type !== 'float' || expr.axes.length !== 1) return null;
-  return extentOf(expr.axes[0]) === extentOf(k) ? expr : null;
+  return symMatches(symExtentOf(expr.axes[0]), symExtentOf(k)) ? expr : null;
 }
 
 /** The one sum of products in a score, of a side that changes with `m` and one that changes with `k`. */

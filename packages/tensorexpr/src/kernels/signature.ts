@@ -1,7 +1,7 @@
-import { hostElementSize, realType, type DeviceLayout, type Storage } from '@cresset/tensor';
+import { hint, hostElementSize, realType, type DeviceLayout, type Storage } from '@cresset/tensor';
 import { CressetError } from '@cresset/ir';
 import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from '../expressions/expr.ts';
-import { indexValue } from '../expressions/index-value.ts';
+import { symIndexValue } from '../expressions/index-value.ts';
 import type { NormalForm } from './normalise.ts';
 import type { Operand } from '../expressions/operand.ts';
 
@@ -231,7 +231,7 @@ function checkPoints(kernel: NormalForm): void {
   const isNest = kernel.kind === 'nest' || kernel.kind === 'recurrence';
   let points = 1;
   for (const axis of isNest ? kernel.axes : [...kernel.batch, kernel.m, kernel.n])
-    points *= indexValue(axis.extent) ?? 1;
+    points *= hint(symIndexValue(axis.extent) ?? 1);
   checkCount(points, 'points of a kernel');
 }
 

@@ -1,3 +1,4 @@
+import { hint } from '@cresset/tensor';
 import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
 import { extentOf } from '../expressions/index-value.ts';
 import { LinearForms } from '../expressions/linear-form.ts';
@@ -43,8 +44,8 @@ export class VectorLoads {
     const { base, terms, rest } = this.#forms.of(offset);
     // What a sum within the side reads is read step by step there.
     const isAligned = [...terms].every(
-      ([own, stride]) => this.#loops.has(own) && (own === axis ? stride === 1 : stride % 4 === 0),
+      ([own, stride]) => this.#loops.has(own) && (own === axis ? stride === 1 : hint(stride) % 4 === 0),
     );
-    return rest === null && terms.has(axis) && isAligned && base % 4 === 0;
+    return rest === null && terms.has(axis) && isAligned && hint(base) % 4 === 0;
   }
 }

@@ -1,4 +1,4 @@
-import { elementSize, type ScalarType } from '@cresset/tensor';
+import { hint, elementSize, type ScalarType } from '@cresset/tensor';
 import type { DeviceCapabilities } from '../device.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { LinearForms } from '../expressions/linear-form.ts';
@@ -36,7 +36,8 @@ export function wholeWordsOf(nest: LoopNest, capabilities: Pick<DeviceCapabiliti
 
 function isContiguous(nest: LoopNest, store: Store, elements: number, forms: LinearForms): boolean {
   if (nest.innerAxes.length > 0 || store.guard || store.combine) return false;
-  const { base, terms, rest } = forms.of(store.offset);
+  const { base: first, terms, rest } = forms.of(store.offset);
+  const base = hint(first);
   if (rest || base % elements !== 0 || terms.size !== nest.axes.length) return false;
   let stride = 1;
   for (const axis of nest.axes.toReversed()) {
@@ -44,6 +45,7 @@ function isContiguous(nest: LoopNest, store: Store, elements: number, forms: Lin
     stride *= extentOf(axis);
   }
   const { dtype, tensor } = store.operand;
+  const { symBytes, byteLength } = tensor.storage;
   const end = base + pointsOf(nest.axes);
-  return end % elements === 0 || end === tensor.storage.byteLength / elementSize(dtype);
+  return end % elements === 0 || end === (symBytes?.value ?? byteLength) / elementSize(dtype);
 }

@@ -40,17 +40,31 @@ export class KeptSides implements KeptLines {
     this.#sides = sides;
   }
 
-  /** Null where no side can be kept: what lies in scratch memory is another one each time. */
+  /** Null where no side can be kept: what lies in scratch memory is another one each time. @param before those that it takes the place of */
   static of(
     device: ListHost,
     prepared: PreparedKernel,
     block: number,
     places: readonly number[],
     given: number,
+    before: KeptSides | null = null,
   ): KeptSides | null {
-    if (prepared.kind !== 'contraction') return null;
+    const sides = prepared.kind === 'contraction' ? KeptSides.#sidesOf(prepared, places, given) : [];
+    // What was packed for another number of lines on the other side is the same.
+    for (const side of sides) {
+      const known =
+        before && before.#sides.find((each) => each.side === side.side && each.byteLength === side.byteLength);
+      if (!known || known.given.join() !== side.given.join()) continue;
+      [side.seen, side.at] = [known.seen, known.at];
+      known.at = null;
+    }
+    before?.dispose();
+    return sides.length > 0 ? new KeptSides(device, prepared as PreparedContraction, block, sides) : null;
+  }
+
+  static #sidesOf(prepared: PreparedContraction, places: readonly number[], given: number): KeptSide[] {
     const { normal, signature } = prepared;
-    const sides = (['left', 'right'] as const).flatMap((side): KeptSide[] => {
+    return (['left', 'right'] as const).flatMap((side): KeptSide[] => {
       const bindings = bindingsIn(normal, side, prepared);
       const lines = side === 'left' ? prepared.m : prepared.n;
       const byteLength = bytesOfLines(prepared, lines) * copiesOf(prepared, side);
@@ -59,7 +73,6 @@ export class KeptSides implements KeptLines {
       if (!isGiven || byteLength > most) return [];
       return [{ side, given: bindings.map((binding) => places[binding]), byteLength, most, seen: [], at: null }];
     });
-    return sides.length > 0 ? new KeptSides(device, prepared, block, sides) : null;
   }
 
   get byteLength(): number {

@@ -32,14 +32,16 @@ interface ListedLaunch {
 }
 
 class WasmLaunchList implements CommandList {
+  /** Blocks that launches have instead, by their addresses: how large they are. */
+  readonly ownBlocks = new Map<number, number>();
+
   constructor(
-    readonly launches: readonly ListedLaunch[],
+    readonly launches: ListedLaunch[],
     readonly given: number,
     /** Which of those given are written. */
     readonly stored: readonly number[],
     /** Where scratch buffers lie among those of all lists, and how many bytes they have. */
-    readonly scratch: readonly Place[],
-    readonly scratchBytes: number,
+    public scratch: ScratchLayout,
     readonly blocks: number,
     readonly blockBytes: number,
   ) {}
@@ -47,6 +49,22 @@ class WasmLaunchList implements CommandList {
   get byteLength(): number {
     return this.blockBytes + this.launches.reduce((sum, { kept }) => sum + (kept?.byteLength ?? 0), 0);
   }
+}
+
+/** Where scratch buffers lie among those of all lists, how large they are, and how large all are. */
+interface ScratchLayout {
+  readonly places: readonly Place[];
+  readonly byteLength: number;
+}
+
+function scratchLayout(scratch: readonly number[]): ScratchLayout {
+  let end = 0;
+  const places = scratch.map((byteLength): Place => {
+    const place = { address: end, byteLength };
+    end += Math.ceil(byteLength / 64) * 64 + 64;
+    return place;
+  });
+  return { places, byteLength: end };
 }
 
 /** Launches as lists: params that are written once, scratch memory for all lists, and packed weights that stay. */
@@ -63,10 +81,11 @@ export class LaunchLists implements LaunchRecorder {
   }
 
   prepare(kernel: Kernel): PreparedLaunch | null {
-    const prepared = this.device.prepare(kernel);
-    // As a nest, attention works out each score anew for each column.
-    const isDear = prepared.kind === 'nest' && kernel.kind === 'contraction' && runningSoftmaxOf(kernel) !== null;
-    return isDear || hasLongPoints(prepared) ? null : prepared;
+    return asOne(kernel, this.device.prepare(kernel));
+  }
+
+  prepareAgain(kernel: Kernel): PreparedLaunch | null {
+    return asOne(kernel, this.device.prepareAgain(kernel));
   }
 
   prepareAll(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedLaunch[] {
@@ -83,7 +102,6 @@ export class LaunchLists implements LaunchRecorder {
   }
 
   record(recorded: readonly RecordedLaunch[], given: number, scratch: readonly number[]): CommandList {
-    const { linear: memory } = this.device;
     let byteLength = 0;
     const starts = recorded.map(({ launch }) => {
       const start = byteLength;
@@ -91,25 +109,42 @@ export class LaunchLists implements LaunchRecorder {
       return start;
     });
     const blocks = this.device.takeMemory(byteLength);
-    const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
-      const prepared = launch as PreparedKernel;
-      const block = blocks + starts[at];
-      writeParams(memory, block, prepared.signature);
-      const open = prepared.params.flatMap(({ open: number }, param) =>
-        number ? [{ param, number: number.index }] : [],
-      );
-      const kept = open.length === 0 ? KeptSides.of(this.device, prepared, block, places, given) : null;
-      const stored = places.filter((place, binding) => place < given && prepared.bindings[binding].stored);
-      return { prepared, places, stored, block, last: [], open, kept };
-    });
-    let end = 0;
-    const laid = scratch.map((bytes): Place => {
-      const place = { address: end, byteLength: bytes };
-      end += Math.ceil(bytes / 64) * 64 + 64;
-      return place;
-    });
+    const launches = recorded.map((each, at) => this.#listed(each, blocks + starts[at], given, null));
     const stored = [...new Set(launches.flatMap((launch) => launch.stored))];
-    return new WasmLaunchList(launches, given, stored, laid, end, blocks, byteLength);
+    return new WasmLaunchList(launches, given, stored, scratchLayout(scratch), blocks, byteLength);
+  }
+
+  #listed({ launch, places }: RecordedLaunch, block: number, given: number, before: KeptSides | null): ListedLaunch {
+    const prepared = launch as PreparedKernel;
+    writeParams(this.device.linear, block, prepared.signature);
+    const open = prepared.params.flatMap(({ open: number }, param) =>
+      number ? [{ param, number: number.index }] : [],
+    );
+    const kept = open.length === 0 ? KeptSides.of(this.device, prepared, block, places, given, before) : null;
+    const stored = places.filter((place, binding) => place < given && prepared.bindings[binding].stored);
+    return { prepared, places, stored, block, last: [], open, kept };
+  }
+
+  change(listed: CommandList, changed: ReadonlyMap<number, RecordedLaunch>, scratch: readonly number[]): void {
+    const list = listed as WasmLaunchList;
+    // Replays that wait go by what the list was.
+    this.device.turns.after(() => {
+      for (const [at, launch] of changed) {
+        const { block, kept } = list.launches[at];
+        const own = this.#blockFor(list, block, bytesOfBlock((launch.launch as PreparedKernel).signature));
+        list.launches[at] = this.#listed(launch, own, list.given, kept);
+      }
+      list.scratch = scratchLayout(scratch);
+    });
+  }
+
+  /** A block of its own for a launch that may have more params than it had. */
+  #blockFor({ ownBlocks }: WasmLaunchList, block: number, byteLength: number): number {
+    if ((ownBlocks.get(block) ?? 0) >= byteLength) return block;
+    if (ownBlocks.delete(block)) this.device.linear.give(block);
+    const own = this.device.takeMemory(byteLength);
+    ownBlocks.set(own, byteLength);
+    return own;
   }
 
   replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void {
@@ -124,9 +159,9 @@ export class LaunchLists implements LaunchRecorder {
   }
 
   *#run(list: WasmLaunchList, given: readonly WasmBuffer[], numbers: readonly (number | bigint)[]): Work {
-    const scratch = this.#takeScratch(list.scratchBytes);
+    const scratch = this.#takeScratch(list.scratch.byteLength);
     const bound: Place[] = [...given];
-    for (const { address, byteLength } of list.scratch) bound.push({ address: scratch + address, byteLength });
+    for (const { address, byteLength } of list.scratch.places) bound.push({ address: scratch + address, byteLength });
     const { launches, linear: memory } = this.device;
     let steps = 0;
     try {
@@ -159,9 +194,9 @@ export class LaunchLists implements LaunchRecorder {
   }
 
   forget(listed: CommandList): void {
-    const { launches, blocks } = listed as WasmLaunchList;
+    const { launches, blocks, ownBlocks } = listed as WasmLaunchList;
     this.device.turns.after(() => {
-      this.device.linear.give(blocks);
+      for (const block of [blocks, ...ownBlocks.keys()]) this.device.linear.give(block);
       for (const { kept } of launches) kept?.dispose();
     });
   }
@@ -184,4 +219,11 @@ export class LaunchLists implements LaunchRecorder {
     }
     return this.#scratch;
   }
+}
+
+/** A launch that is one piece of work; null where it would be several, or is done better as several. */
+function asOne(kernel: Kernel, prepared: PreparedKernel): PreparedKernel | null {
+  // As a nest, attention works out each score anew for each column.
+  const isDear = prepared.kind === 'nest' && kernel.kind === 'contraction' && runningSoftmaxOf(kernel) !== null;
+  return isDear || hasLongPoints(prepared) ? null : prepared;
 }

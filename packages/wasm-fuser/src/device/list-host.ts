@@ -15,6 +15,7 @@ export interface ListHost extends MemoryHost {
   prepare(kernel: Kernel): PreparedKernel;
   launchesOf(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedKernel[];
   enqueue(prepared: PreparedKernel, storages: readonly Storage[]): void;
+  prepareAgain(kernel: Kernel): PreparedKernel;
   /** Has `flush` tell of an error. */
   fail(error: unknown): void;
 }

@@ -1,4 +1,4 @@
-import { elementSize } from '@cresset/tensor';
+import { elementSize, hint } from '@cresset/tensor';
 import {
   LinearForms,
   pointsOf,
@@ -29,11 +29,11 @@ export function plainLines(kernel: NormalContraction, line: AxisExpr, side: Expr
   if ([...terms.keys()].some((axis) => !known.includes(axis))) return null;
   const size = elementSize(dtype);
   const offsets = Array.from({ length: pointsOf(kernel.batch) }, (_, flat) => {
-    let offset = base;
+    let offset = hint(base);
     let left = flat;
     for (const axis of kernel.batch.toReversed()) {
       const extent = extentOf(axis);
-      offset += (left % extent) * (terms.get(axis) ?? 0);
+      offset += (left % extent) * hint(terms.get(axis) ?? 0);
       left = Math.floor(left / extent);
     }
     return size * offset;
@@ -42,7 +42,7 @@ export function plainLines(kernel: NormalContraction, line: AxisExpr, side: Expr
   return {
     load: side,
     offsets,
-    lineStride: size * (terms.get(line) ?? 0),
-    step: k ? size * (terms.get(k) ?? 0) : size,
+    lineStride: size * hint(terms.get(line) ?? 0),
+    step: k ? size * hint(terms.get(k) ?? 0) : size,
   };
 }

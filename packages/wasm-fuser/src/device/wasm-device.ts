@@ -20,6 +20,7 @@ import {
   type Routine,
   type TakeBack,
   type TemporaryTensor,
+  withSizesOfNow,
 } from '@cresset/tensorexpr';
 import { compileVectors, hasRelaxedSimd } from '../engine-features.ts';
 import type { WasmIntegerProducts } from '../integers/integer-products.ts';
@@ -166,11 +167,17 @@ export class WasmDevice implements ComputeDevice {
   prepare(kernel: Kernel): PreparedKernel {
     const known = this.#prepared.get(kernel);
     if (known) return known;
-    this.counters.prepared++;
-    const prepared = this.#programs.prepare(kernel);
-    this.counters.shaders = this.#programs.size;
+    const prepared = this.prepareAgain(kernel);
     this.#prepared.set(kernel, prepared);
     return prepared;
+  }
+
+  /** As `prepare`, for the sizes that a kernel has now. */
+  prepareAgain(kernel: Kernel): PreparedKernel {
+    this.counters.prepared++;
+    const prepared = this.#programs.prepare(withSizesOfNow(kernel));
+    this.counters.shaders = this.#programs.size;
+    return { ...prepared, kernel };
   }
 
   launch(kernel: Kernel): void {

@@ -42,6 +42,8 @@ interface ListedLaunch {
   readonly offsets: readonly number[];
   readonly x: number;
   readonly y: number;
+  /** Its params, where they are other ones now than the list was made with; null where they lie in the list's. */
+  readonly words: Int32Array<ArrayBuffer> | null;
   /** Params that come with each replay: which of its own they are, and which of those given. */
   readonly open: readonly { readonly param: number; readonly number: number }[];
   /** What it was enqueued as last, first. */
@@ -55,9 +57,9 @@ class WebGpuCommandList implements CommandList {
   scratchGeneration = -1;
 
   constructor(
-    readonly launches: readonly ListedLaunch[],
+    readonly launches: ListedLaunch[],
     readonly given: number,
-    readonly scratch: readonly ScratchPlace[],
+    public scratch: readonly ScratchPlace[],
     /** The params of all launches, as they lie in `uniforms`. */
     readonly words: Int32Array<ArrayBuffer>,
     public uniforms: PooledBuffer,
@@ -90,6 +92,11 @@ export class CommandLists implements LaunchRecorder {
     this.host.enqueue(launch as PreparedKernel, storages);
   }
 
+  prepareAgain(kernel: Kernel): PreparedLaunch | null {
+    const prepared = this.host.prepare(kernel);
+    return prepared && prepared.x > 0 ? prepared : null;
+  }
+
   together(launches: readonly PreparedLaunch[]): PreparedLaunch | null {
     const { capabilities, pipelines } = this.host;
     return prepareTogether(launches as readonly PreparedKernel[], capabilities, pipelines);
@@ -113,7 +120,7 @@ export class CommandLists implements LaunchRecorder {
       program.uniforms.write(params, words, floats, starts[at] / 4);
       const offsets = program.uniformWindow > 0 ? [starts[at]] : [];
       const open = params.flatMap(({ open: number }, param) => (number ? { param, number: number.index } : []));
-      return { program, places, offsets, x, y, open, recent: [] };
+      return { program, places, offsets, x, y, words: null, open, recent: [] };
     });
     const scheduled = recorded.flatMap(({ launch }) => (launch as PreparedKernel).launches.map(scheduledLaunch));
     const scratch = scratchPlaces(scratchBytes);
@@ -121,6 +128,23 @@ export class CommandLists implements LaunchRecorder {
     this.scratch.hold(scratch);
     this.#findScratch(list);
     return list;
+  }
+
+  change(listed: CommandList, changed: ReadonlyMap<number, RecordedLaunch>, scratchBytes: readonly number[]): void {
+    const list = listed as WebGpuCommandList;
+    for (const [at, { launch, places }] of changed) {
+      const { program, params, x, y } = launch as PreparedKernel;
+      void program.compile();
+      const words = new Int32Array(program.uniformWindow / 4);
+      program.uniforms.write(params, words, new Float32Array(words.buffer), 0);
+      const open = params.flatMap(({ open: number }, param) => (number ? { param, number: number.index } : []));
+      const offsets = program.uniformWindow > 0 ? [0] : [];
+      list.launches[at] = { program, places, offsets, x, y, words, open, recent: [] };
+    }
+    this.scratch.release(list.scratch);
+    list.scratch = scratchPlaces(scratchBytes);
+    this.scratch.hold(list.scratch);
+    this.#findScratch(list);
   }
 
   replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void {
@@ -142,7 +166,9 @@ export class CommandLists implements LaunchRecorder {
     }
     list.commands ??= list.launches.map((launch) => this.#commandOf(launch, list));
     const batch =
-      open.length > 0 ? this.#enqueueOpen(list, list.commands, open) : this.host.work.enqueue(list.commands);
+      open.length > 0 || list.launches.some(({ words }) => words)
+        ? this.#enqueueOpen(list, list.commands, open)
+        : this.host.work.enqueue(list.commands);
     for (const buffer of bound) buffer!.lastBatch = batch;
     list.uniforms.lastBatch = batch;
   }
@@ -154,13 +180,13 @@ export class CommandLists implements LaunchRecorder {
     numbers: readonly (number | bigint)[],
   ): number {
     let batch = 0;
-    list.launches.forEach(({ open, offsets, program }, at) => {
-      if (open.length === 0) {
+    list.launches.forEach(({ open, offsets, program, words: changed }, at) => {
+      if (open.length === 0 && !changed) {
         batch = this.host.work.enqueue([commands[at]]);
         return;
       }
       const start = offsets[0] / 4;
-      const own = list.words.subarray(start, start + program.uniformWindow / 4);
+      const own = changed ?? list.words.subarray(start, start + program.uniformWindow / 4);
       batch = this.host.work.enqueueWith(commands[at], ({ uniforms: { words, floats } }, to) => {
         words.set(own, to);
         for (const { param, number } of open) program.uniforms.put(param, numbers[number], words, floats, to);
@@ -190,7 +216,7 @@ export class CommandLists implements LaunchRecorder {
   }
 
   #commandOf(launch: ListedLaunch, list: WebGpuCommandList): DispatchCommand {
-    const { program, places, offsets, x, y, open, recent } = launch;
+    const { program, places, offsets, x, y, words, open, recent } = launch;
     const { bound } = list;
     for (let at = 0; at < recent.length; at++) {
       const known = recent[at];
@@ -199,7 +225,7 @@ export class CommandLists implements LaunchRecorder {
       return known.command;
     }
     const buffers = places.map((place) => bound[place]!);
-    const uniforms = open.length > 0 ? this.host.work.batchUniforms : list.uniforms;
+    const uniforms = open.length > 0 || words ? this.host.work.batchUniforms : list.uniforms;
     const command = commandOf(program, uniforms, buffers, x, y, offsets);
     recent.unshift({ buffers, command });
     if (recent.length > rememberedSets) recent.pop();

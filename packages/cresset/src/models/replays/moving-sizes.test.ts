@@ -1,70 +1,110 @@
 import { registerAllParts } from '@cresset/runtime';
-import type { Tensor, Tuple } from '@cresset/tensor';
-import { openWasmDevice } from '@cresset/wasm-fuser/parts/device';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { NullGpu } from '../../../../../test-setup/null-gpu.ts';
-import { intsOf, PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
+import { Tuple, type IValue, type Tensor } from '@cresset/tensor';
+import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
+import { beforeAll, expect, it } from 'vitest';
+import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
 
 beforeAll(registerAllParts);
 
 const source = `
-def step(x: Tensor, w: Tensor, past: Tensor, at: Tensor, n: int):
-    if n == 0:
-        torch.manual_seed(7)
-    y = torch.softmax(x @ w, -1) * 2.0
-    y.mul_(y)
-    noise = torch.rand_like(y) + torch.embedding(w, at)
-    half = (y + noise).half() * 0.5
-    rows = torch.cat([past, torch.relu(y @ w + noise).sum(0, keepdim=True)], 0)
-    return torch.softmax(rows @ w, 0) + half.float().mean(), rows
+import torch
+from torch import Tensor
+from typing import Tuple
+
+def pointwise(x: Tensor, y: Tensor) -> Tensor:
+    return torch.tanh(x * 2 + y[:1]) - 1
+
+def rows(x: Tensor, y: Tensor) -> Tensor:
+    z = x + y[0]
+    return (z * z.sum(-1, keepdim=True)).relu().mean(0)
+
+def halves(x: Tensor, y: Tensor) -> Tensor:
+    n = x.size(1)
+    z = torch.cat([x[:, n // 2:], x[:, :n // 2]], 1)
+    return z.reshape(-1).view(2, -1).transpose(0, 1) * y[0, 0]
+
+def attention(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor]:
+    k = torch.cat([x.view(1, 2, -1, 8), y.view(1, 2, -1, 8)], 2)
+    q = y.view(1, 2, -1, 8).repeat_interleave(2, 1)
+    past = k.size(2)
+    mask = torch.full([q.size(2), past], -1e9).triu(past - q.size(2) + 1)
+    place = torch.arange(past - q.size(2), past).float()[:, None]
+    a = torch.softmax(torch.matmul(q * (1 + place * 0.01), k.repeat_interleave(2, 1).transpose(2, 3)) / 3.0 + mask, -1)
+    return torch.matmul(a, k.repeat_interleave(2, 1)).transpose(1, 2).reshape(1, q.size(2), 32), k
+
+def written(x: Tensor, y: Tensor) -> Tensor:
+    v = x * y[0, 0]
+    v[v > 0.3] = 0.1
+    v[:, 1:] += 1.0
+    return v
+
+def longer(x: Tensor, y: Tensor) -> Tensor:
+    if x.size(1) > 600:
+        return x * 2 + y[:1, :1]
+    return x * 3 - y[:1, :1]
 `;
 
-/** Results of calls of which each takes what the one before made longer. */
-async function growing(functions: PythonFunctions, w: Tensor, calls: number): Promise<number[][]> {
-  const results: number[][] = [];
-  let past = tensorOf([2, 64], 5);
-  for (let n = 0; n < calls; n++) {
-    const args = [tensorOf([8, 64], n), w, past, intsOf(n, 1, 2, 3, 4, 5, 6, 7), BigInt(n)];
-    const { items } = (await functions.call('step', args)) as Tuple;
-    for (const each of items as Tensor[]) {
-      await each.storage.toHost();
-      results.push(Array.from(each.contiguousArray() as Float32Array));
-    }
-    past = items[1] as Tensor;
-  }
-  return results;
-}
+/** Sizes around vectors, tiles and pieces, each new, then some again; 1 and 0 are programs of their own. */
+const lengths = [544, 545, 560, 1001, 999, 33, 2, 1000, 1, 0, 4096, 560, 999, 7, 2048];
 
-describe('calls whose sizes are new each time', () => {
-  it('give what they give on the host, random numbers and faults among it', async () => {
-    const device = (await openWasmDevice())!;
-    const here = new PythonFunctions(source, { device, limits: { smallWork: -1 } });
+const argumentsOf = (name: string, length: number, run: number): IValue[] =>
+  name === 'attention'
+    ? [tensorOf([2, length * 8], run), tensorOf([2, 16], run + 1)]
+    : [tensorOf([3, length], run), tensorOf([3, length === 0 ? 1 : length], run + 1)];
+
+const tensorsIn = (value: IValue): Tensor[] => (value instanceof Tuple ? (value.items as Tensor[]) : [value as Tensor]);
+
+it.each(['pointwise', 'rows', 'halves', 'attention', 'written', 'longer'])(
+  'a recording holds for any size: %s',
+  async (name) => {
+    const device = new WasmDevice();
+    const here = new PythonFunctions(source, { device });
     const there = new PythonFunctions(source, {});
-    const w = tensorOf([64, 64], 3);
-    const want = await growing(there, w, 12);
-    const got = await growing(here, w, 12);
-    got.forEach((values, at) => {
-      expect(values.length).toBe(want[at].length);
-      values.forEach((value, place) => expect(Math.abs(value - want[at][place])).toBeLessThan(1e-5));
-    });
-    const outside = [tensorOf([8, 64]), w, tensorOf([40, 64]), intsOf(64, 1, 2, 3, 4, 5, 6, 7), 1n];
-    await expect(here.call('step', outside)).rejects.toThrow('index out of range');
-    device.dispose();
-  });
-
-  it('have kernels made ready for what is of another size, and for nothing else', async () => {
-    const device = new NullGpu().open();
-    const functions = new PythonFunctions(source, { device });
-    const w = tensorOf([64, 64], 3);
-    await growing(functions, w, 8);
-    let past = tensorOf([40, 64]);
-    const before = { ...device.counters };
-    for (let n = 1; n < 5; n++) {
-      const args = [tensorOf([8, 64], n), w, past, intsOf(n, 1, 2, 3, 4, 5, 6, 7), BigInt(n)];
-      past = ((await functions.call('step', args)) as Tuple).items[1] as Tensor;
+    for (const [run, length] of lengths.entries()) {
+      let error: unknown = null;
+      const want = await there.call(name, argumentsOf(name, length, run)).catch((thrown: unknown) => (error = thrown));
+      if (error) {
+        await expect(here.call(name, argumentsOf(name, length, run))).rejects.toThrow();
+        continue;
+      }
+      const got = await here.call(name, argumentsOf(name, length, run));
+      for (const [at, tensor] of tensorsIn(got).entries()) {
+        const wanted = tensorsIn(want as IValue)[at];
+        expect([tensor.sizes, tensor.strides], `${length}`).toEqual([wanted.sizes, wanted.strides]);
+        const expected = wanted.contiguousArray() as Float32Array;
+        const elements = tensor.contiguousArray() as Float32Array;
+        expect(
+          elements.findIndex((each, place) => !(Math.abs(each - expected[place]) < 1e-4)),
+          `${length}`,
+        ).toBe(-1);
+      }
     }
-    expect(device.counters.dispatches - before.dispatches).toBe(4 * 14);
-    // Random numbers, what may note a fault, the longer rows joined, multiplied and made a softmax of, and what is added to that.
-    expect(device.counters.prepared - before.prepared).toBe(4 * 7);
-  });
+    // Of the first size, of the second with its sizes open, and of sizes that programs go by themselves: 0, 1, either side of a branch.
+    const recordings = here.explain(name).stretches.map(({ recordings: count }) => count);
+    expect(Math.max(...recordings), String(recordings)).toBeLessThanOrEqual(8);
+    device.dispose();
+  },
+);
+
+it('makes ready only what goes by the size that moved, and nothing for one that was there before', async () => {
+  const device = new WasmDevice();
+  const functions = new PythonFunctions(
+    `
+def f(x: Tensor, w: Tensor, y: Tensor):
+    z = torch.tanh(y @ w) @ w
+    return torch.softmax(x * 0.5, -1).sum() + z
+`,
+    { device },
+  );
+  const once = async (length: number): Promise<number> => {
+    const { prepared } = device.counters;
+    await functions.call('f', [tensorOf([4, length]), tensorOf([64, 64]), tensorOf([32, 64])]);
+    return device.counters.prepared - prepared;
+  };
+  for (const length of [400, 401, 402]) await once(length);
+  const fresh = await once(700);
+  expect(fresh).toBeGreaterThan(0);
+  expect(fresh).toBeLessThan(4);
+  expect([await once(402), await once(700)]).toEqual([0, 0]);
+  device.dispose();
 });

@@ -1,4 +1,17 @@
-import { promoteTypes, type ScalarType, type Tensor } from '@cresset/tensor';
+import {
+  promoteTypes,
+  type ScalarType,
+  type Tensor,
+  symAdd,
+  symEq,
+  symGt,
+  symLe,
+  symMul,
+  symSame,
+  symSub,
+  textOf,
+  type SymInt,
+} from '@cresset/tensor';
 import { binary, cast, exprTypeOf, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, view, type Forms } from '../../table/builders.ts';
@@ -22,7 +35,7 @@ interface Join {
 }
 
 /** A 1-dim tensor without elements is left out, whatever the sizes of the others. */
-const isLeftOut = ({ sizes }: Tensor): boolean => sizes.length === 1 && sizes[0] === 0;
+const isLeftOut = ({ symSizes: sizes }: Tensor): boolean => sizes.length === 1 && symEq(sizes[0], 0);
 
 function joinMeta({ tensors, dim }: Join): TensorMeta {
   check(tensors.length > 0, 'torch.cat(): expected a non-empty list of Tensors', 'ValueError');
@@ -36,20 +49,21 @@ function joinMeta({ tensors, dim }: Join): TensorMeta {
   const first = tensors.find((tensor) => !isLeftOut(tensor));
   if (!first) return { sizes: [0], dtype };
   const along = wrapDim(dim, first.dim);
-  let total = 0;
+  const { symSizes: sizes } = first;
+  let total: SymInt = 0;
   tensors.forEach((tensor, at) => {
     if (isLeftOut(tensor)) return;
     check(tensor.dim === first.dim, `Tensors must have same number of dimensions: got ${first.dim} and ${tensor.dim}`);
-    first.sizes.forEach((size, each) =>
+    sizes.forEach((size, each) =>
       check(
-        each === along || size === tensor.sizes[each],
+        each === along || symEq(size, tensor.symSizes[each]),
         () =>
-          `Sizes of tensors must match except in dimension ${along}. Expected size ${size} but got size ${tensor.sizes[each]} for tensor number ${at} in the list.`,
+          `Sizes of tensors must match except in dimension ${along}. Expected size ${textOf(size)} but got size ${tensor.sizes[each]} for tensor number ${at} in the list.`,
       ),
     );
-    total += tensor.sizes[along];
+    total = symAdd(total, tensor.symSizes[along]);
   });
-  return { sizes: first.sizes.with(along, total), dtype };
+  return { sizes: sizes.with(along, total), dtype };
 }
 
 /** Tensors in a row that lie one behind the other in one storage, as one. */
@@ -68,13 +82,14 @@ function withoutSeams(tensors: readonly Tensor[], along: number): Tensor[] {
 /** The tensors up to `last` with the next one; null where that lies elsewhere, or may another time. */
 function followedBy(whole: Tensor, last: Tensor, next: Tensor, along: number): Tensor | null {
   if (next.storage !== last.storage || next.dtype !== last.dtype || next.openOffset || last.openOffset) return null;
-  if (!views.sameSizes(next.sizes, last.sizes) || !views.sameSizes(next.strides, last.strides)) return null;
-  const length = last.sizes[along];
-  const distance = next.storageOffset - last.storageOffset;
+  const { symSizes: sizes, symStrides: strides } = whole;
+  if (!symSame(next.symSizes, last.symSizes) || !symSame(next.symStrides, last.symStrides)) return null;
+  const length = last.symSizes[along];
+  const distance = symSub(next.symStorageOffset, last.symStorageOffset);
   // A single slice may be any way from the next one, as long as all are.
-  const stride = whole === last && length === 1 ? distance : whole.strides[along];
-  if (distance <= 0 || distance !== length * stride) return null;
-  return whole.asStrided(whole.sizes.with(along, whole.sizes[along] + length), whole.strides.with(along, stride));
+  const stride = whole === last && symEq(length, 1) ? distance : strides[along];
+  if (symLe(distance, 0) || !symEq(distance, symMul(length, stride))) return null;
+  return whole.asStrided(sizes.with(along, symAdd(sizes[along], length)), strides.with(along, stride));
 }
 
 /** The parts of the output that the tensors go to. */
@@ -88,7 +103,7 @@ function joinParts({ tensors, dim }: Join, output: Tensor): { part: Tensor; tens
   const parts = views.pieces(
     output,
     along,
-    kept.map((tensor) => tensor.sizes[along]),
+    kept.map((tensor) => tensor.symSizes[along]),
   );
   return kept.map((tensor, at) => ({ part: parts.at(at), tensor }));
 }
@@ -97,14 +112,14 @@ function joinParts({ tensors, dim }: Join, output: Tensor): { part: Tensor; tens
 const joinedAtOnce = 4;
 
 function lowerJoin({ tensors, dim }: Join, output: Tensor, context: LoweringContext): void {
-  const parts = joinParts({ tensors, dim }, output).filter(({ tensor }) => tensor.numel > 0);
+  const parts = joinParts({ tensors, dim }, output).filter(({ tensor }) => symGt(tensor.symNumel, 0));
   if (parts.length === 0) return;
   const along = wrapDim(dim, output.dim);
   for (let at = 0; at < parts.length; at += joinedAtOnce) {
     const group = parts.slice(at, at + joinedAtOnce);
-    const extent = group.reduce((sum, { tensor }) => sum + tensor.sizes[along], 0);
+    const extent = group.reduce<SymInt>((sum, { tensor }) => symAdd(sum, tensor.symSizes[along]), 0);
     const first = group[0].part;
-    const target = first.asStrided(first.sizes.with(along, extent), first.strides);
+    const target = first.asStrided(first.symSizes.with(along, extent), first.symStrides);
     lowerGenerated(
       target,
       (axes) =>
@@ -123,10 +138,10 @@ function lowerJoin({ tensors, dim }: Join, output: Tensor, context: LoweringCont
 function joinedElement(tensors: readonly Tensor[], axes: readonly Expr[], dim: number, dtype: ScalarType): Expr {
   const type = exprTypeOf(dtype);
   // One tensor may stand in several places: what follows goes by place.
-  let end = 0;
+  let end: SymInt = 0;
   const starts = tensors.map((tensor) => {
     const start = end;
-    end += tensor.sizes[dim];
+    end = symAdd(end, tensor.symSizes[dim]);
     return param('i32', start);
   });
   const elementAt = (place: number): Expr => {
@@ -161,7 +176,7 @@ function stacked({ tensors, dim }: Join): Join {
   const along = wrapDim(dim, tensors[0].dim + 1);
   tensors.forEach((tensor, at) =>
     check(
-      views.sameSizes(tensor.sizes, tensors[0].sizes),
+      symSame(tensor.symSizes, tensors[0].symSizes),
       () =>
         `stack expects each tensor to be equal size, but got ${sizesText(tensors[0].sizes)} at entry 0 and ${sizesText(tensor.sizes)} at entry ${at}`,
     ),

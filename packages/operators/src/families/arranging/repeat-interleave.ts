@@ -1,4 +1,4 @@
-import { contiguousStrides, Tensor } from '@cresset/tensor';
+import { contiguousStrides, Tensor, symMul } from '@cresset/tensor';
 import { expand } from '../../kernels/broadcast.ts';
 import { contiguousInPieces, copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
@@ -23,15 +23,16 @@ interface RepeatEach {
 /** The output with a dimension of its own for the repetitions, and the tensor expanded to that. */
 function repeatedEach({ self, repeats, dim }: RepeatEach, output: Tensor): { target: Tensor; source: Tensor } {
   const at = dim === null || self.dim === 0 ? self.dim : wrapDim(dim, self.dim) + 1;
-  const source = self.asStrided(self.sizes.toSpliced(at, 0, repeats), self.strides.toSpliced(at, 0, 0));
-  return { target: views.viewed(output, source.sizes), source };
+  const source = self.asStrided(self.symSizes.toSpliced(at, 0, repeats), self.symStrides.toSpliced(at, 0, 0));
+  return { target: views.viewed(output, source.symSizes), source };
 }
 
 function repeatEachMeta({ self, repeats, dim }: RepeatEach): TensorMeta {
   check(repeats >= 0, 'Repeats must be non-negative');
-  if (dim === null || self.dim === 0) return { sizes: [self.numel * repeats], dtype: self.dtype };
+  if (dim === null || self.dim === 0) return { sizes: [symMul(self.symNumel, repeats)], dtype: self.dtype };
   const at = wrapDim(dim, self.dim);
-  return { sizes: self.sizes.with(at, self.sizes[at] * repeats), dtype: self.dtype };
+  const { symSizes: sizes } = self;
+  return { sizes: sizes.with(at, symMul(sizes[at], repeats)), dtype: self.dtype };
 }
 
 const repeatInterleave = kernel<RepeatEach>(

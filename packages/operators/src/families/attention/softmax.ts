@@ -1,5 +1,5 @@
 import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
-import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, type ScalarType, type Tensor, symEq, symGt } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -85,7 +85,7 @@ export function lowerSoftmax(
   out: Tensor,
   context: LoweringContext,
 ): void {
-  if (out.numel === 0) return;
+  if (symEq(out.symNumel, 0)) return;
   // A number is a line of one.
   const [input, target] = [self, out].map(
     (tensor) => new TensorView(tensor.dim === 0 ? tensor.asStrided([1], [1]) : tensor),
@@ -123,11 +123,11 @@ function softmaxRow(schema: string, kind: Kind, out: boolean | string = false): 
       const { self } = args;
       const dim = wrapDim(args.dim, self.dim);
       const dtype = resultType(args);
-      if (!isFloatingPoint(dtype) && self.numel > 0) {
+      if (!isFloatingPoint(dtype) && symGt(self.symNumel, 0)) {
         const last = dim === self.dim - 1 || self.dim === 0;
         throw notImplementedFor(`${refusal}_${last ? 'lastdim_' : ''}kernel_impl`, dtypeName(dtype));
       }
-      return { sizes: self.sizes, dtype };
+      return { sizes: self.symSizes, dtype };
     },
     host: ({ self, dim }, [result]) => hostSoftmax(kind, self, wrapDim(dim, self.dim), result),
     lower: ({ self, dim }, [result], context) =>

@@ -1,4 +1,4 @@
-import { isFloatingPoint, numelOf, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, numelOf, type Tensor, symLt } from '@cresset/tensor';
 import {
   accumulator,
   axis,
@@ -77,7 +77,7 @@ export function lowerConvolution(label: string, convolution: Convolution, out: T
   const { host, hardware } = context.device.capabilities;
   // Of few filters too a GPU's threads share sums, where these are long.
   const isShared = hardware && inChannels * numelOf(kernel) >= 32;
-  if ((rows.count < 4 && !host && !isShared) || !isFloatingPoint(out.dtype)) {
+  if ((symLt(rows.count, 4) && !host && !isShared) || !isFloatingPoint(out.dtype)) {
     // Too few filters for threads to share input elements between (depthwise), or sums that are not float.
     const [channel, ...tap] = summed.map((size, at) => axis(at === 0 ? 'c' : `k${at - 1}`, size));
     const sum = reduce('sum', [channel, ...tap], binary('mul', filterElement(channel, tap), gather(channel, tap)));

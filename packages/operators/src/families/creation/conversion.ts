@@ -294,17 +294,23 @@ export const conversionRows: readonly OperatorRow[] = [
     const value = zeroDim(tensor);
     return value instanceof Complex ? value : toComplex(Number(value));
   }),
-  about('aten::size(Tensor self) -> int[]', ({ sizes }) => sizes),
-  property<Self & { dim: number }>('aten::size.int(Tensor self, int dim) -> int', ({ self, dim }) =>
-    self instanceof NestedTensor ? nestedSizeAt(self, dim) : sizeAt(self.sizes, dim),
-  ),
+  {
+    ...about('aten::size(Tensor self) -> int[]', ({ sizes }) => sizes),
+    sizes: (self: Tensor) => (self instanceof NestedTensor ? null : self.symSizes),
+  },
+  {
+    ...property<Self & { dim: number }>('aten::size.int(Tensor self, int dim) -> int', ({ self, dim }) =>
+      self instanceof NestedTensor ? nestedSizeAt(self, dim) : sizeAt(self.sizes, dim),
+    ),
+    sizes: (self: Tensor, dim: number) => (self instanceof NestedTensor ? null : (self.symSizes.at(dim) ?? null)),
+  },
   about('aten::stride(Tensor self) -> int[]', ({ strides }) => strides),
   property<Self & { dim: number }>('aten::stride.int(Tensor self, int dim) -> int', ({ self, dim }) =>
     sizeAt(self.strides, dim),
   ),
   about('aten::dim(Tensor self) -> int', ({ dim }) => dim),
   about('aten::dense_dim(Tensor self) -> int', ({ dim }) => dim),
-  about('aten::numel(Tensor self) -> int', ({ numel }) => numel),
+  { ...about('aten::numel(Tensor self) -> int', ({ numel }) => numel), sizes: (self: Tensor) => self.symNumel },
   about('aten::storage_offset(Tensor self) -> int', ({ storageOffset }) => storageOffset),
   about('aten::element_size(Tensor self) -> int', ({ dtype }) => elementSize(dtype)),
   about('prim::itemsize(Tensor a) -> int', ({ dtype }) => elementSize(dtype)),

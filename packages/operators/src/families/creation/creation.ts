@@ -9,8 +9,24 @@ import {
   Storage,
   Tensor,
   type ScalarType,
+  settleAll,
+  settle,
+  symGe,
+  symSub,
+  type SymInt,
+  SymNode,
 } from '@cresset/tensor';
-import { binary, cast, constant, param, select, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import {
+  binary,
+  cast,
+  constant,
+  param,
+  select,
+  TensorView,
+  type AxisExpr,
+  type Expr,
+  exprTypeOf,
+} from '@cresset/tensorexpr';
 import { kernel, type Forms, type KernelRule } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
 import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder } from '../../kernels/dimensions.ts';
@@ -37,25 +53,25 @@ interface Like extends Options {
 }
 
 interface Sized extends Options {
-  readonly size: readonly number[];
+  readonly size: readonly SymInt[];
 }
 
 /** c10::MemoryFormat by its numbers; 0 is C order. */
 const Format = { Preserve: 1, ChannelsLast: 2, ChannelsLast3d: 3 } as const;
 
 /** Strides for a memory format's number; undefined for C order. */
-export function stridesForFormat(sizes: readonly number[], format: number | null | undefined): number[] | undefined {
+export function stridesForFormat(sizes: readonly SymInt[], format: number | null | undefined): number[] | undefined {
   if (format === Format.ChannelsLast || format === Format.ChannelsLast3d) {
     const rank = format === Format.ChannelsLast ? 4 : 5;
     check(sizes.length === rank, `required rank ${rank} tensor to use channels_last format`);
-    return channelsLastStrides(sizes);
+    return channelsLastStrides(settleAll(sizes));
   }
   return undefined;
 }
 
 /** The layout of a copy of `tensor`: the format asked for, its own where there is none. */
 export function metaLike(tensor: Tensor, dtype: ScalarType, format: number | null | undefined): TensorMeta {
-  const { sizes } = tensor;
+  const { symSizes: sizes } = tensor;
   const strides =
     format === null || format === undefined || format === Format.Preserve
       ? denseStridesLike(tensor)
@@ -85,6 +101,7 @@ function filled<Args>(
     },
     lower: (args, [output], context) => lowerFill(output, value(args), context, schema.slice(0, schema.search(/[.(]/))),
     readsNoData: true,
+    takesSizes: true,
     ...forms,
   });
 }
@@ -102,7 +119,7 @@ const filledBy = ({ fill_value: value }: Filled): Scalar => value;
 /** `zeros` has words of its own for a negative size. */
 function zerosMeta(args: Sized): TensorMeta {
   check(
-    args.size.every((size) => size >= 0),
+    args.size.every((size) => symGe(size, 0)),
     'zeros: Dimension size must be non-negative.',
   );
   return sizedMeta(args);
@@ -131,7 +148,7 @@ function rangeDtype({ start, end, step, dtype }: Range): ScalarType {
 }
 
 function rangeBounds(args: Range): { start: number; end: number; step: number } {
-  const { start = 0n, end, step = 1n } = args;
+  const { start = 0n, end, step = 1n } = settledRange(args);
   // For int64 the numbers are integers before anything else is asked of them.
   const whole = rangeDtype(args) === 'int64';
   const [from, to, by] = [start, end, step].map((value) =>
@@ -146,13 +163,30 @@ function rangeBounds(args: Range): { start: number; end: number; step: number } 
   return { start: from, end: to, step: by };
 }
 
-function rangeCount(args: Range, inclusive: boolean): number {
+/** A bound that is worked out of sizes; those of whole numbers only. */
+const isSize = (value: unknown): value is SymNode => value instanceof SymNode;
+
+/** How many numbers there are from one size to another, one by one; null where a bound is no size, or a step is another. */
+function sizeOfRange(args: Range, inclusive: boolean): SymInt | null {
+  const { start = 0n, end, step = 1n } = args as { start?: unknown; end: unknown; step?: unknown };
+  const [from, to] = [start, end].map((value) =>
+    typeof value === 'bigint' ? Number(value) : isSize(value) ? value : null,
+  );
+  if (inclusive || step !== 1n || from === null || to === null || rangeDtype(args) !== 'int64') return null;
+  check(symGe(to, from), 'upper bound and lower bound inconsistent with step sign');
+  return symSub(to, from);
+}
+
+function rangeCount(args: Range, inclusive: boolean): SymInt {
+  const size = [args.start, args.end].some(isSize) ? sizeOfRange(args, inclusive) : null;
+  if (size !== null) return size;
   const { start, end, step } = rangeBounds(args);
   if (inclusive) return Math.floor((end - start) / step) + 1;
   if (rangeDtype(args) === 'int64') {
-    const [from, to, by] = [args.start ?? 0n, args.end, args.step ?? 1n].map(scalarToBigint);
+    const { start: first, end: last, step: by } = settledRange(args);
+    const [from, to, each] = [first ?? 0n, last, by ?? 1n].map(scalarToBigint);
     const distance = to - from;
-    return Number(distance / by + (distance % by === 0n ? 0n : 1n));
+    return Number(distance / each + (distance % each === 0n ? 0n : 1n));
   }
   return Math.ceil((end - start) / step);
 }
@@ -173,13 +207,32 @@ function rangeRow(schema: string, inclusive = false): OperatorRow {
     },
     lower: (args, [output], context) => lowerProgression(output, args.start ?? 0n, args.step ?? 1n, context),
     readsNoData: true,
+    takesSizes: 'scalars',
   });
+}
+
+/** A range with numbers in the place of expressions of sizes. */
+function settledRange({ start, end, step, ...rest }: Range): Range {
+  const settled = (value: Scalar): Scalar => (isSize(value) ? BigInt(settle(value)) : value);
+  return {
+    ...rest,
+    end: settled(end),
+    ...(start !== undefined && { start: settled(start) }),
+    ...(step !== undefined && { step: settled(step) }),
+  };
+}
+
+/** A size as an element of that dtype; of narrower integers than 32 bits it would wrap. */
+function sizeParam(size: SymNode, dtype: ScalarType): Expr {
+  const type = exprTypeOf(dtype);
+  const isWide = dtype === 'int64' || dtype === 'int32' || type === 'float';
+  return isWide ? param(type, size) : scalarParam(BigInt(settle(size)), dtype);
 }
 
 /** start + i · step, in the dtype of the output. */
 function lowerProgression(output: Tensor, start: Scalar, step: Scalar, context: LoweringContext): void {
-  const from = scalarParam(start, output.dtype);
-  const by = scalarParam(step, output.dtype);
+  const from = isSize(start) ? sizeParam(start, output.dtype) : scalarParam(start, output.dtype);
+  const by = scalarParam(isSize(step) ? BigInt(settle(step)) : step, output.dtype);
   lowerGenerated(output, ([i]) => binary('add', from, binary('mul', cast(from.type, i), by)), context, 'aten::arange');
 }
 
@@ -340,7 +393,7 @@ function triangleRow(name: 'tril' | 'triu'): OperatorRow {
   return kernel<Triangle>(`aten::${name}(Tensor self, SymInt diagonal=0) -> Tensor`, {
     shape: ({ self }) => {
       check(self.dim >= 2, `${name}: input tensor must have at least 2 dimensions`);
-      return { sizes: self.sizes, dtype: self.dtype };
+      return { sizes: self.symSizes, dtype: self.dtype };
     },
     *host({ self, diagonal }, [output]) {
       yield* copyPieces(output, self);
@@ -357,10 +410,11 @@ function triangleRow(name: 'tril' | 'triu'): OperatorRow {
     lower: ({ self, diagonal }, [output], context) => {
       lowerMapped(output, self, context, `aten::${name}`, (axes, value) => {
         const [i, j] = axes.slice(-2);
-        const edge = binary('add', i, scalarParam(BigInt(diagonal), 'int32'));
+        const edge = binary('add', i, param('i32', diagonal));
         return select(binary(isLower ? 'le' : 'ge', j, edge), value, zeroOf(value));
       });
     },
+    takesSizes: true,
     inPlace: true,
     out: true,
   });
@@ -462,7 +516,10 @@ function permutedMeta({ size, physical_layout: layout, dtype }: Permuted): Tenso
 const stridedRow = <Args>(schema: string, shape: (args: Args) => TensorMeta): OperatorRow =>
   kernel<Args>(schema, {
     host: (args) => {
-      const { sizes, dtype, strides = contiguousStrides(sizes) } = shape(args);
+      const meta = shape(args);
+      const { dtype } = meta;
+      const sizes = settleAll(meta.sizes);
+      const strides = settleAll(meta.strides ?? contiguousStrides(sizes));
       const last = sizes.includes(0) ? 0 : sizes.reduce((sum, size, dim) => sum + (size - 1) * strides[dim], 1);
       return new Tensor(Storage.onHost(new ArrayBuffer(last * elementSize(dtype))), dtype, sizes, strides);
     },

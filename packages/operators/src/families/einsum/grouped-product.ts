@@ -1,4 +1,4 @@
-import { Tensor, type ScalarType } from '@cresset/tensor';
+import { Tensor, type ScalarType, settleAll } from '@cresset/tensor';
 import { axis, binary, cast, reduce, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
@@ -124,7 +124,8 @@ const endsOf = (offs: Tensor): Int32Array => offs.contiguousArray() as Int32Arra
 /** The result, over memory for its rows with what fills them up. */
 function resultOf(args: GroupedArgs, allocate: (sizes: readonly number[], dtype: ScalarType) => Tensor): Tensor {
   const { sizes, strides, dtype } = groupedShape(args);
-  return allocate([...sizes.slice(0, -1), strides!.at(-2)!], dtype).asStrided(sizes, strides!);
+  const rows = settleAll([...sizes.slice(0, -1), strides!.at(-2)!]);
+  return allocate(rows, dtype).asStrided(sizes, strides!);
 }
 
 function* hostGrouped(args: GroupedArgs): Pieces<Tensor> {

@@ -1,5 +1,5 @@
 import { repeat } from '../../kernels/loops/pieces.ts';
-import { elementSize, type HostArray, type Tensor } from '@cresset/tensor';
+import { elementSize, type HostArray, type Tensor, symEq } from '@cresset/tensor';
 import { cast, TensorView } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
@@ -33,7 +33,7 @@ const embedding = kernel<EmbeddingArgs>(
     shape({ weight, indices }) {
       check(weight.dim === 2, "'weight' must be 2-D");
       checkIndices(indices, 'embedding');
-      return { sizes: [...indices.sizes, weight.sizes[1]], dtype: weight.dtype };
+      return { sizes: [...indices.symSizes, weight.symSizes[1]], dtype: weight.dtype };
     },
     *host({ weight, indices }, [out]) {
       const [rows, features] = weight.sizes;
@@ -49,7 +49,7 @@ const embedding = kernel<EmbeddingArgs>(
       });
     },
     lower({ weight, indices }, [out], context) {
-      if (out.numel === 0) return;
+      if (symEq(out.symNumel, 0)) return;
       const target = new TensorView(out);
       const axes = target.axes();
       const row = cast('i32', new TensorView(indices).at(axes.slice(0, -1)));

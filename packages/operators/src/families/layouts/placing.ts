@@ -1,4 +1,4 @@
-import { numelOf, promoteTypes, type ScalarType, type Tensor } from '@cresset/tensor';
+import { numelOf, promoteTypes, type ScalarType, type Tensor, settleAll, symMul } from '@cresset/tensor';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, type Forms } from '../../table/builders.ts';
 import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
@@ -137,19 +137,22 @@ function kronOperands({ self, other }: Self & { other: Tensor }): { self: Tensor
 const kron = kernel<Self & { other: Tensor }>('aten::kron(Tensor self, Tensor other) -> Tensor', {
   shape: (args) => {
     const { sizes, dtype } = pointwiseShape(multiplication, kronOperands(args));
-    return { sizes: Array.from({ length: sizes.length / 2 }, (_, dim) => sizes[2 * dim] * sizes[2 * dim + 1]), dtype };
+    return {
+      sizes: Array.from({ length: sizes.length / 2 }, (_, dim) => symMul(sizes[2 * dim], sizes[2 * dim + 1])),
+      dtype,
+    };
   },
   host: (args, [output]) =>
     pointwisePieces(
       multiplication,
       kronOperands(args),
-      views.viewed(output, pointwiseShape(multiplication, kronOperands(args)).sizes),
+      views.viewed(output, settleAll(pointwiseShape(multiplication, kronOperands(args)).sizes)),
     ),
   lower: (args, [output], context) =>
     lowerPointwise(
       multiplication,
       kronOperands(args),
-      views.viewed(output, pointwiseShape(multiplication, kronOperands(args)).sizes),
+      views.viewed(output, settleAll(pointwiseShape(multiplication, kronOperands(args)).sizes)),
       context,
     ),
   out: true,

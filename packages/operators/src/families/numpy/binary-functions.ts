@@ -1,4 +1,4 @@
-import { elementSize, isFloatingPoint, isIntegral, Complex, Tensor, type ScalarType } from '@cresset/tensor';
+import { elementSize, isFloatingPoint, isIntegral, Complex, Tensor, type ScalarType, settleAll } from '@cresset/tensor';
 import { binary, cast, constant, select, unary, type Expr, type ExprType } from '@cresset/tensorexpr';
 import { kernel, pointwise, type Forms } from '../../table/builders.ts';
 import { contiguousInPieces } from '../../kernels/copy.ts';
@@ -249,7 +249,7 @@ export const binaryFunctionRows: readonly OperatorRow[] = [
     {
       *host(args) {
         const { sizes, dtype } = pointwiseShape(closenessRow, args);
-        const isClose = Tensor.empty(sizes, dtype);
+        const isClose = Tensor.empty(settleAll(sizes), dtype);
         yield* pointwisePieces(closenessRow, args, isClose);
         return (isClose.storageArray() as Uint8Array).indexOf(0) < 0;
       },

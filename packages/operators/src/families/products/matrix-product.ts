@@ -1,4 +1,15 @@
-import { isComplex, type Tensor } from '@cresset/tensor';
+import {
+  isComplex,
+  type Tensor,
+  settle,
+  settleAll,
+  symEq,
+  symGt,
+  symProduct,
+  textOf,
+  type SymInt,
+  symSame,
+} from '@cresset/tensor';
 import { decomposed, kernel, type Forms } from '../../table/builders.ts';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { sizesText, wrapDimOfRanked } from '../../kernels/dimensions.ts';
@@ -25,7 +36,7 @@ export function productRow<Args>(
   schema: string,
   rule: Forms & {
     shape: (args: Args) => TensorMeta;
-    product: (args: Args, sizes: readonly number[]) => Product;
+    product: (args: Args, sizes: readonly SymInt[]) => Product;
     view?: (out: Tensor, args: Args) => Tensor;
     resizesSelf?: true;
   },
@@ -39,12 +50,12 @@ export function productRow<Args>(
     shape: rule.shape,
     host(args, outputs) {
       const out = view(outputs[0], args);
-      const { left, right, addend, dims } = scaledSums(rule.product(args, out.sizes));
+      const { left, right, addend, dims } = scaledSums(rule.product(args, out.symSizes));
       return productPieces(left, right, out, addend, dims);
     },
     lower(args, outputs, context) {
       const out = view(outputs[0], args);
-      const { left, right, addend, dims = matrices } = scaledSums(rule.product(args, out.sizes));
+      const { left, right, addend, dims = matrices } = scaledSums(rule.product(args, out.symSizes));
       const added = addend?.self ?? null;
       const tensors = dims === matrices ? joinBatch({ left, right, out, added }) : { left, right, out, added };
       const finish = addend && tensors.added ? addendFinish({ ...addend, self: tensors.added }, out.dtype) : undefined;
@@ -64,24 +75,27 @@ function checkSameDtype(self: Tensor, mat2: Tensor): void {
 
 function checkMatrices(self: Tensor, mat2: Tensor): void {
   checkSameDtype(self, mat2);
-  checkInner(self.sizes[0], self.sizes[1], mat2);
+  checkInner(self.symSizes[0], self.symSizes[1], mat2);
   refuseBool('addmm_impl_cpu_', self, mat2);
 }
 
-function checkInner(rows: number, inner: number, mat2: Tensor): void {
+function checkInner(rows: SymInt, inner: SymInt, mat2: Tensor): void {
   check(
-    inner === mat2.sizes[0],
-    () => `mat1 and mat2 shapes cannot be multiplied (${rows}x${inner} and ${mat2.sizes.join('x')})`,
+    symEq(inner, mat2.symSizes[0]),
+    () => `mat1 and mat2 shapes cannot be multiplied (${textOf(rows)}x${textOf(inner)} and ${mat2.sizes.join('x')})`,
   );
 }
 
 /** Sums of nothing are not multiplied by `alpha`, which may be no number. */
 const scaledSums = (product: Product): Product =>
-  product.addend && product.left.numel === 0 ? { ...product, addend: { ...product.addend, alpha: 1n } } : product;
+  product.addend && symEq(product.left.symNumel, 0)
+    ? { ...product, addend: { ...product.addend, alpha: 1n } }
+    : product;
 
 /** Where there is nothing to multiply, no kernel is asked. */
 export function refuseBool(kernel: string, left: Tensor, right: Tensor): void {
-  if (left.dtype === 'bool' && left.numel > 0 && right.numel > 0) throw notImplementedFor(kernel, 'Bool');
+  if (left.dtype === 'bool' && symGt(left.symNumel, 0) && symGt(right.symNumel, 0))
+    throw notImplementedFor(kernel, 'Bool');
 }
 
 interface TwoMatrices {
@@ -93,11 +107,12 @@ function mmShape({ self, mat2 }: TwoMatrices): TensorMeta {
   check(self.dim === 2, 'self must be a matrix');
   check(mat2.dim === 2, 'mat2 must be a matrix');
   checkMatrices(self, mat2);
-  return { sizes: [self.sizes[0], mat2.sizes[1]], dtype: self.dtype };
+  return { sizes: [self.symSizes[0], mat2.symSizes[1]], dtype: self.dtype };
 }
 
 /** Refuses dtypes in the words of the routine that PyTorch takes: small products are loops, large ones a gemm or one product a batch. */
 function checkBatchDtypes(batch1: Tensor, batch2: Tensor, operator: 'bmm' | 'baddbmm' = 'bmm'): void {
+  if (![batch1, batch2].some(({ dtype }) => dtype === 'bool' || dtype !== batch1.dtype)) return;
   const [rows, inner] = batch1.sizes.slice(-2);
   const columns = batch2.sizes[batch2.dim - 1];
   if (batch1.numel === 0 || batch2.numel === 0) return;
@@ -131,11 +146,11 @@ function isGemmOperand({ sizes, strides, dim }: Tensor): boolean {
 function checkBatchSizes(batch1: Tensor, batch2: Tensor): void {
   check(batch1.dim === 3, 'batch1 must be a 3D tensor');
   check(batch2.dim === 3, 'batch2 must be a 3D tensor');
-  const expected = [batch1.sizes[0], batch1.sizes[2]];
+  const expected = [batch1.symSizes[0], batch1.symSizes[2]];
   check(
-    batch2.sizes[0] === expected[0] && batch2.sizes[1] === expected[1],
+    symSame(batch2.symSizes.slice(0, 2), expected),
     () =>
-      `Expected size for first two dimensions of batch2 tensor to be: ${sizesText(expected)} but got: ${sizesText(batch2.sizes.slice(0, 2))}.`,
+      `Expected size for first two dimensions of batch2 tensor to be: ${sizesText(settleAll(expected))} but got: ${sizesText(batch2.sizes.slice(0, 2))}.`,
   );
 }
 
@@ -149,7 +164,7 @@ export function checkScalarType(expected: Tensor, found: Tensor): void {
 function bmmShape({ self, mat2 }: TwoMatrices): TensorMeta {
   checkBatchSizes(self, mat2);
   checkBatchDtypes(self, mat2);
-  return { sizes: [self.sizes[0], self.sizes[1], mat2.sizes[2]], dtype: mat2.dtype };
+  return { sizes: [self.symSizes[0], self.symSizes[1], mat2.symSizes[2]], dtype: mat2.dtype };
 }
 
 const plain = ({ self, mat2 }: TwoMatrices): Product => ({ left: self, right: mat2 });
@@ -173,46 +188,47 @@ function matmulOperands({ self, other }: MatmulArgs): Product {
   if (self.dim === 2 && other.dim === 2) return { left: self, right: other };
   const left = self.dim === 1 ? asRow(self) : self;
   const right = other.dim === 1 ? asColumn(other) : other;
-  const batch = broadcastSizes(left.sizes.slice(0, -2), right.sizes.slice(0, -2));
+  const batch = broadcastSizes(left.symSizes.slice(0, -2), right.symSizes.slice(0, -2));
   return {
-    left: expand(left, [...batch, ...left.sizes.slice(-2)]),
-    right: expand(right, [...batch, ...right.sizes.slice(-2)]),
+    left: expand(left, [...batch, ...left.symSizes.slice(-2)]),
+    right: expand(right, [...batch, ...right.symSizes.slice(-2)]),
   };
 }
 
-const rowsOf = ({ sizes }: Tensor): number => sizes.slice(0, -1).reduce((a, b) => a * b, 1);
+const rowsOf = ({ symSizes: sizes }: Tensor): SymInt => symProduct(sizes.slice(0, -1));
 
 /** The errors of the operator that `matmul` turns to for these ranks. */
 function checkMatmul(self: Tensor, other: Tensor): void {
-  const inner = self.sizes[self.dim - 1];
+  const inner = self.symSizes[self.dim - 1];
   if (self.dim === 1 && other.dim === 1) {
     checkDot(self, other);
   } else if (other.dim === 1) {
-    checkMatrixVector(rowsOf(self), inner, self, other);
+    checkMatrixVector(settle(rowsOf(self)), settle(inner), self, other);
   } else if (other.dim === 2 || self.dim === 1) {
     checkSameDtype(self, other);
     if (other.dim === 2) checkInner(rowsOf(self), inner, other);
     else checkBatchInner(inner, other);
     refuseBool('addmm_impl_cpu_', self, other);
   } else {
-    if (self.dim > 2) broadcastSizes(self.sizes.slice(0, -2), other.sizes.slice(0, -2));
+    if (self.dim > 2) broadcastSizes(self.symSizes.slice(0, -2), other.symSizes.slice(0, -2));
     checkBatchInner(inner, other);
     checkBatchDtypes(self, other);
   }
 }
 
-function checkBatchInner(inner: number, other: Tensor): void {
-  const batch = other.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+function checkBatchInner(inner: SymInt, other: Tensor): void {
+  const { symSizes: sizes } = other;
+  const text = (rows: SymInt): string => sizesText(settleAll([symProduct(sizes.slice(0, -2)), rows]));
   check(
-    other.sizes[other.dim - 2] === inner,
+    symEq(sizes[other.dim - 2], inner),
     () =>
-      `Expected size for first two dimensions of batch2 tensor to be: ${sizesText([batch, inner])} but got: ${sizesText([batch, other.sizes[other.dim - 2]])}.`,
+      `Expected size for first two dimensions of batch2 tensor to be: ${text(inner)} but got: ${text(sizes[other.dim - 2])}.`,
   );
 }
 
-function matmulSizes({ self, other }: MatmulArgs): readonly number[] {
+function matmulSizes({ self, other }: MatmulArgs): readonly SymInt[] {
   const { left, right } = matmulOperands({ self, other });
-  const sizes = [...left.sizes.slice(0, -1), right.sizes[right.dim - 1]];
+  const sizes = [...left.symSizes.slice(0, -1), right.symSizes[right.dim - 1]];
   if (other.dim === 1) sizes.splice(-1, 1);
   if (self.dim === 1) sizes.splice(other.dim === 1 ? -1 : -2, 1);
   return sizes;
@@ -295,12 +311,12 @@ function addmmShape({ self, mat1, mat2 }: AddmmArgs): TensorMeta {
   check(mat1.dim === 2, () => `mat1 must be a matrix, got ${mat1.dim}-D tensor`);
   check(mat2.dim === 2, () => `mat2 must be a matrix, got ${mat2.dim}-D tensor`);
   checkMatrices(mat1, mat2);
-  const sizes = [mat1.sizes[0], mat2.sizes[1]];
+  const sizes = [mat1.symSizes[0], mat2.symSizes[1]];
   expand(self, sizes);
   return { sizes, dtype: self.dtype };
 }
 
-export const addendOf = ({ self, beta, alpha }: Scales, sizes: readonly number[]): Addend => ({
+export const addendOf = ({ self, beta, alpha }: Scales, sizes: readonly SymInt[]): Addend => ({
   self: expand(self, sizes),
   beta,
   alpha,
@@ -327,8 +343,8 @@ export interface BatchArgs extends Scales {
 }
 
 function baddbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
-  const [batch, rows] = [0, 1].map((dim) => batch1.sizes[wrapDimOfRanked(dim, batch1.dim)]);
-  const sizes = [batch, rows, batch2.sizes[wrapDimOfRanked(2, batch2.dim)]];
+  const [batch, rows] = [0, 1].map((dim) => batch1.symSizes[wrapDimOfRanked(dim, batch1.dim)]);
+  const sizes = [batch, rows, batch2.symSizes[wrapDimOfRanked(2, batch2.dim)]];
   expand(self, sizes);
   checkBatchSizes(batch1, batch2);
   const names = [self, batch1, batch2].map(({ dtype }) => cppTypeName(dtype));
@@ -358,17 +374,17 @@ function linearShape({ input, weight, bias }: LinearArgs): TensorMeta {
   check(bias === null || weight.dim === 2, () => `mat2 must be a matrix, got ${weight.dim}-D tensor`);
   const right = weight.dim === 2 ? transposeView(weight, 0, 1) : weight;
   checkMatmul(input, right);
-  const sizes = [...input.sizes.slice(0, -1), ...(weight.dim === 2 ? [weight.sizes[0]] : [])];
+  const sizes = [...input.symSizes.slice(0, -1), ...(weight.dim === 2 ? [weight.symSizes[0]] : [])];
   if (bias) {
-    expand(bias, [sizes.slice(0, -1).reduce((a, b) => a * b, 1), sizes[sizes.length - 1]]);
+    expand(bias, [symProduct(sizes.slice(0, -1)), sizes[sizes.length - 1]]);
   }
   return { sizes, dtype: input.dtype };
 }
 
-function linearProduct({ input, weight, bias }: LinearArgs, sizes: readonly number[]): Product {
+function linearProduct({ input, weight, bias }: LinearArgs, sizes: readonly SymInt[]): Product {
   const left = input.dim === 1 ? asRow(input) : input;
   const right = weight.dim === 2 ? transposeView(weight, 0, 1) : asColumn(weight);
-  const { left: a, right: b } = { left, right: expand(right, [...left.sizes.slice(0, -2), ...right.sizes]) };
+  const { left: a, right: b } = { left, right: expand(right, [...left.symSizes.slice(0, -2), ...right.symSizes]) };
   return { left: a, right: b, addend: bias ? { self: expand(bias, sizes), beta: 1n, alpha: 1n } : undefined };
 }
 

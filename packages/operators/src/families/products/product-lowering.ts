@@ -1,4 +1,4 @@
-import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, type ScalarType, type Tensor, symEq, symMul, symProduct, type SymInt } from '@cresset/tensor';
 import {
   accumulator,
   axis,
@@ -10,6 +10,7 @@ import {
   TensorView,
   type AxisExpr,
   type Expr,
+  symIndexValue,
 } from '@cresset/tensorexpr';
 import type { LoweringContext } from '../../table/row.ts';
 import { matrices, realScalar, type Addend, type ProductDims } from './product.ts';
@@ -26,7 +27,7 @@ export function lowerProduct(
   dims: ProductDims = matrices,
   finish: (sum: Expr, index: readonly Expr[]) => Expr = (sum) => sum,
 ): void {
-  if (out.numel === 0) return;
+  if (symEq(out.symNumel, 0)) return;
   const target = new TensorView(out);
   const batch = target.sizes.slice(0, out.dim - dims.rows - dims.columns).map((size, dim) => axis(`b${dim}`, size));
   const rows = indexOf('m', target.sizes.slice(batch.length, batch.length + dims.rows));
@@ -39,7 +40,7 @@ export function lowerProduct(
   const y = cast(type, b.at([...batch, ...inner.index, ...columns.index]));
   const index = [...batch, ...rows.index, ...columns.index];
   const offset = target.offsetAt(index);
-  if (rows.count === 1 || columns.count === 1 || !isFloatingPoint(out.dtype)) {
+  if (symEq(rows.count, 1) || symEq(columns.count, 1) || !isFloatingPoint(out.dtype)) {
     // One row or column has nothing to share in tiles, and integers do not go through float sums.
     const value = finish(reduce('sum', [inner.axis], binary('mul', x, y)), index);
     const axes = [...batch, rows.axis, columns.axis];
@@ -64,12 +65,12 @@ export function lowerProduct(
 export function indexOf(
   name: string,
   sizes: readonly Expr[],
-): { axis: AxisExpr; index: readonly Expr[]; count: number } {
+): { axis: AxisExpr; index: readonly Expr[]; count: SymInt } {
   if (sizes.length === 1) {
     const single = axis(name, sizes[0]);
     return { axis: single, index: [single], count: sizeOf(sizes[0]) };
   }
-  const count = sizes.reduce((product, size) => product * sizeOf(size), 1);
+  const count = symProduct(sizes.map(sizeOf));
   const flat = axis(name, param('i32', count));
   let rest: Expr = flat;
   const index = new Array<Expr>(sizes.length);
@@ -81,9 +82,10 @@ export function indexOf(
   return { axis: flat, index, count };
 }
 
-function sizeOf(extent: Expr): number {
-  if (extent.kind !== 'param' && extent.kind !== 'const') throw new TypeError('an extent that is no number');
-  return Number(extent.value);
+function sizeOf(extent: Expr): SymInt {
+  const size = symIndexValue(extent);
+  if (size === null) throw new TypeError('an extent that is no number');
+  return size;
 }
 
 /** `beta * self + alpha * sum`, leaving out what is 0 or 1. */
@@ -114,25 +116,26 @@ export interface ProductTensors {
  */
 export function joinBatch({ left, right, out, added }: ProductTensors): ProductTensors {
   const rank = out.dim;
-  const sizes = out.sizes.slice(0, -1);
+  const sizes = out.symSizes.slice(0, -1);
   // Strides by dimension, batch first, then rows; `right` has no rows, so it is as if they all were the same.
-  const rightRows = { strides: right.strides.with(rank - 2, 0) };
-  const strides = [left, rightRows, out, added ?? out].map((tensor) => tensor.strides.slice(0, -1));
+  const rightRows = { symStrides: right.symStrides.with(rank - 2, 0) };
+  const strides = [left, rightRows, out, added ?? out].map((tensor) => tensor.symStrides.slice(0, -1));
   for (let dim = sizes.length - 2; dim >= 0; dim--) {
-    const within = sizes[dim + 1] === 1 && (dim + 1 < sizes.length - 1 || strides[1][dim] === 0);
-    const joins = sizes[dim] === 1 || within || strides.every((own) => own[dim] === own[dim + 1] * sizes[dim + 1]);
+    const isOne = symEq(sizes[dim], 1);
+    const within = symEq(sizes[dim + 1], 1) && (dim + 1 < sizes.length - 1 || symEq(strides[1][dim], 0));
+    const joins = isOne || within || strides.every((own) => symEq(own[dim], symMul(own[dim + 1], sizes[dim + 1])));
     if (!joins) continue;
-    const dropped = within && sizes[dim] !== 1 ? dim + 1 : dim;
-    sizes[dim + 1] *= sizes[dim];
+    const dropped = within && !isOne ? dim + 1 : dim;
+    sizes[dim + 1] = symMul(sizes[dim + 1], sizes[dim]);
     sizes.splice(dim, 1);
     for (const own of strides) own.splice(dropped, 1);
   }
   const batch = sizes.slice(0, -1);
   const [a, b, c, d] = strides;
   return {
-    left: left.asStrided([...sizes, left.sizes[rank - 1]], [...a, left.strides[rank - 1]]),
-    right: right.asStrided([...batch, ...right.sizes.slice(-2)], [...b.slice(0, -1), ...right.strides.slice(-2)]),
-    out: out.asStrided([...sizes, out.sizes[rank - 1]], [...c, out.strides[rank - 1]]),
-    added: added && added.asStrided([...sizes, out.sizes[rank - 1]], [...d, added.strides[rank - 1]]),
+    left: left.asStrided([...sizes, left.symSizes[rank - 1]], [...a, left.symStrides[rank - 1]]),
+    right: right.asStrided([...batch, ...right.symSizes.slice(-2)], [...b.slice(0, -1), ...right.symStrides.slice(-2)]),
+    out: out.asStrided([...sizes, out.symSizes[rank - 1]], [...c, out.symStrides[rank - 1]]),
+    added: added && added.asStrided([...sizes, out.symSizes[rank - 1]], [...d, added.symStrides[rank - 1]]),
   };
 }

@@ -1,5 +1,5 @@
 import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
-import { giveUpScratch, scratch, Tensor } from '@cresset/tensor';
+import { giveUpScratch, scratch, Tensor, settleAll } from '@cresset/tensor';
 import { cloneOf } from '../../kernels/copy.ts';
 import type { HostContext } from '../../table/row.ts';
 import { gemmPieces } from '../products/gemm.ts';
@@ -152,7 +152,9 @@ export function* hostRecurrent(
   context: HostContext,
 ): Pieces<readonly Tensor[]> {
   const outputs =
-    given.length > 0 ? given : recurrentShape(kind, args)!.map(({ sizes, dtype }) => Tensor.empty(sizes, dtype));
+    given.length > 0
+      ? given
+      : recurrentShape(kind, args)!.map(({ sizes, dtype }) => Tensor.empty(settleAll(sizes), dtype));
   const cells = cellsOf(kind, args);
   const sequence = sequenceOf(args, cloneOf);
   const initial = initialStates(args);

@@ -1,11 +1,11 @@
-import { Tensor } from '@cresset/tensor';
+import { Tensor, type SymInt } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { longs, runAll, shown, tensor, tensors } from '../../operator-fixture.ts';
 import { recurrentShape, type RecurrentKind } from './recurrent-layers.ts';
 
 const zeros = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
 
-function sizesOf(kind: RecurrentKind, params: Tensor[], hx: Tensor | Tensor[], layers = 1): (readonly number[])[] {
+function sizesOf(kind: RecurrentKind, params: Tensor[], hx: Tensor | Tensor[], layers = 1): (readonly SymInt[])[] {
   const options = { has_biases: true, num_layers: layers, dropout: 0, train: false, bidirectional: false };
   return recurrentShape(kind, { input: zeros(4, 2, 3), hx, params, ...options })!.map(({ sizes }) => sizes);
 }

@@ -1,4 +1,4 @@
-import { Tuple, type IValue } from '@cresset/tensor';
+import { Tuple, type IValue, symAdd, symSub, symMul, symFloorDiv, symMod, symLt } from '@cresset/tensor';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import * as complex from './complex-arithmetic.ts';
@@ -87,18 +87,21 @@ const logical = (name: string, combine: (a: boolean, b: boolean) => boolean): Op
 export const arithmeticRows: readonly OperatorRow[] = [
   ...binaryNumbers('add', {
     int: (a, b) => wrap(a + b),
+    sizes: symAdd,
     float: (a, b) => a + b,
     complex: complex.add,
     returns: likeOperands,
   }),
   ...binaryNumbers('sub', {
     int: (a, b) => wrap(a - b),
+    sizes: symSub,
     float: (a, b) => a - b,
     complex: complex.subtract,
     returns: likeOperands,
   }),
   ...binaryNumbers('mul', {
     int: (a, b) => wrap(a * b),
+    sizes: symMul,
     float: (a, b) => a * b,
     complex: complex.multiply,
     returns: likeOperands,
@@ -110,8 +113,18 @@ export const arithmeticRows: readonly OperatorRow[] = [
     complexScalars: false,
     returns: alwaysFloat,
   }),
-  ...binaryNumbers('floordiv', { int: floorDivide, float: (a, b) => Math.floor(a / b), returns: likeOperands }),
-  ...binaryNumbers('remainder', { int: pythonRemainder, float: floatRemainder, returns: likeOperands }),
+  ...binaryNumbers('floordiv', {
+    int: floorDivide,
+    float: (a, b) => Math.floor(a / b),
+    sizes: (a, b) => (symLt(0, b) ? symFloorDiv(a, b) : null),
+    returns: likeOperands,
+  }),
+  ...binaryNumbers('remainder', {
+    int: pythonRemainder,
+    float: floatRemainder,
+    sizes: (a, b) => (symLt(0, b) ? symMod(a, b) : null),
+    returns: likeOperands,
+  }),
   ...binaryNumbers('fmod', { float: (a, b) => a % b, returns: alwaysFloat }),
   ...binaryNumbers('mathremainder', { float: ieeeRemainder, returns: alwaysFloat }),
   ...binaryNumbers('atan2', { float: Math.atan2, returns: alwaysFloat }, 'Scalar_Scalar'),

@@ -1,4 +1,4 @@
-import { Complex, type IValue } from '@cresset/tensor';
+import { Complex, type IValue, type SymInt } from '@cresset/tensor';
 import type { OperatorRow, ScalarKernel } from '../../table/row.ts';
 import { OperatorError } from '../../kernels/errors.ts';
 import { toComplex } from './complex-arithmetic.ts';
@@ -27,6 +27,8 @@ export interface BinaryNumbers {
   readonly int?: (a: bigint, b: bigint) => IValue;
   readonly float: (a: number, b: number) => IValue;
   readonly complex?: (a: Complex, b: Complex) => IValue;
+  /** As `int`, of sizes that may be other numbers the next time. */
+  readonly sizes?: (a: SymInt, b: SymInt) => SymInt | boolean | null;
   /** Which of the complex overloads there are; all where it is left out. */
   readonly complexOverloads?: readonly ComplexOverload[];
   /** False where the overload for two Scalars takes complex ones for ints. */
@@ -53,7 +55,11 @@ export function binaryNumbers(name: string, operator: BinaryNumbers, scalarOverl
     schema: `aten::${name}${overload && `.${overload}`}(${left} a, ${right} b) -> ${result}`,
     scalar,
   });
-  const rows = [row('int', 'int', 'int', returns.int, asInts), row('float', 'float', 'float', returns.float, asFloats)];
+  const ofInts = row('int', 'int', 'int', returns.int, asInts);
+  const rows = [
+    operator.sizes ? { ...ofInts, sizes: operator.sizes } : ofInts,
+    row('float', 'float', 'float', returns.float, asFloats),
+  ];
   if (asComplex) {
     const result = returns.complex ?? 'complex';
     for (const overload of operator.complexOverloads ?? complexOverloads) {

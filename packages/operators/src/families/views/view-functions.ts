@@ -1,4 +1,22 @@
-import { contiguousStrides, elementSize, numelOf, type Tensor } from '@cresset/tensor';
+import {
+  contiguousStrides,
+  elementSize,
+  numelOf,
+  settleAll,
+  symAdd,
+  symEq,
+  symFloorDiv,
+  symGe,
+  symLe,
+  symLt,
+  symMax,
+  symMin,
+  symMul,
+  symSub,
+  textOf,
+  type SymInt,
+  type Tensor,
+} from '@cresset/tensor';
 import { inferSize, sizesText, wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
@@ -6,27 +24,29 @@ import { finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 /** Views by name, as functions of kernels' arguments (ATen/native/TensorShape.cpp). They throw PyTorch's errors. */
 
 /** Strides that show a tensor's elements with `sizes`, null where that takes a copy (at::detail::computeStride). */
-export function viewStrides(tensor: Tensor, sizes: readonly number[]): number[] | null {
-  if (tensor.numel === 0) return sameSizes(tensor.sizes, sizes) ? [...tensor.strides] : contiguousStrides(sizes);
-  const strides = new Array<number>(sizes.length);
+export function viewStrides(tensor: Tensor, sizes: readonly SymInt[]): SymInt[] | null {
+  const { symSizes, symStrides } = tensor;
+  if (symEq(tensor.symNumel, 0))
+    return sameSizes(tensor.sizes, settleAll(sizes)) ? [...tensor.strides] : contiguousStrides(sizes);
+  const strides = new Array<SymInt>(sizes.length);
   let viewDim = sizes.length - 1;
-  let base = tensor.strides.at(-1) ?? 1;
-  let tensorCount = 1;
-  let viewCount = 1;
+  let base = symStrides.at(-1) ?? 1;
+  let tensorCount: SymInt = 1;
+  let viewCount: SymInt = 1;
   // Each stretch of dimensions that lie in memory without gaps is filled with as many dimensions of the view.
   for (let dim = tensor.dim - 1; dim >= 0; dim--) {
-    tensorCount *= tensor.sizes[dim];
+    tensorCount = symMul(tensorCount, symSizes[dim]);
     const isLast = dim === 0;
-    const ends = isLast || (tensor.sizes[dim - 1] !== 1 && tensor.strides[dim - 1] !== tensorCount * base);
+    const ends = isLast || (!symEq(symSizes[dim - 1], 1) && !symEq(symStrides[dim - 1], symMul(tensorCount, base)));
     if (!ends) continue;
-    while (viewDim >= 0 && (viewCount < tensorCount || sizes[viewDim] === 1)) {
-      strides[viewDim] = viewCount * base;
-      viewCount *= sizes[viewDim];
+    while (viewDim >= 0 && (symLt(viewCount, tensorCount) || symEq(sizes[viewDim], 1))) {
+      strides[viewDim] = symMul(viewCount, base);
+      viewCount = symMul(viewCount, sizes[viewDim]);
       viewDim--;
     }
-    if (viewCount !== tensorCount) return null;
+    if (!symEq(viewCount, tensorCount)) return null;
     if (!isLast) {
-      base = tensor.strides[dim - 1];
+      base = symStrides[dim - 1];
       tensorCount = 1;
       viewCount = 1;
     }
@@ -40,13 +60,13 @@ export const sameSizes = (a: readonly number[], b: readonly number[]): boolean =
   a.length === b.length && a.every((size, dim) => size === b[dim]);
 
 /** A view with the sizes asked for (one may be -1), null where it takes a copy. */
-export function tryView(tensor: Tensor, shape: readonly number[]): Tensor | null {
-  const sizes = inferSize(shape, tensor.numel);
+export function tryView(tensor: Tensor, shape: readonly SymInt[]): Tensor | null {
+  const sizes = inferSize(shape, tensor.symNumel);
   const strides = viewStrides(tensor, sizes);
   return strides && tensor.asStrided(sizes, strides);
 }
 
-export function viewed(tensor: Tensor, shape: readonly number[]): Tensor {
+export function viewed(tensor: Tensor, shape: readonly SymInt[]): Tensor {
   const view = tryView(tensor, shape);
   check(
     view !== null,
@@ -64,22 +84,22 @@ export function permute(tensor: Tensor, dims: readonly number[]): Tensor {
   const order = dims.map((dim) => wrapDim(dim, tensor.dim));
   check(new Set(order).size === order.length, 'permute(): duplicate dims are not allowed.');
   return tensor.asStrided(
-    order.map((dim) => tensor.sizes[dim]),
-    order.map((dim) => tensor.strides[dim]),
+    order.map((dim) => tensor.symSizes[dim]),
+    order.map((dim) => tensor.symStrides[dim]),
   );
 }
 
 export function transpose(tensor: Tensor, dim0: number, dim1: number): Tensor {
   const a = wrapDim(dim0, tensor.dim);
   const b = wrapDim(dim1, tensor.dim);
-  const order = tensor.sizes.map((_, dim) => (dim === a ? b : dim === b ? a : dim));
+  const order = tensor.symSizes.map((_, dim) => (dim === a ? b : dim === b ? a : dim));
   return permute(tensor, order);
 }
 
 /** The matrix transposed; vectors and 0-dim tensors stay. */
 export function matrixTranspose(tensor: Tensor, name = 't'): Tensor {
   check(tensor.dim <= 2, () => `${name}() expects a tensor with <= 2 dimensions, but self is ${tensor.dim}D`);
-  return tensor.dim < 2 ? tensor.asStrided(tensor.sizes, tensor.strides) : transpose(tensor, 0, 1);
+  return tensor.dim < 2 ? tensor.asStrided(tensor.symSizes, tensor.symStrides) : transpose(tensor, 0, 1);
 }
 
 export function squeeze(tensor: Tensor, dims: readonly number[] | null): Tensor {
@@ -87,67 +107,75 @@ export function squeeze(tensor: Tensor, dims: readonly number[] | null): Tensor 
   chosen?.forEach((dim, at) =>
     check(chosen.indexOf(dim) === at, `dim ${dim} appears multiple times in the list of dims`),
   );
-  const kept = tensor.sizes
-    .map((_, dim) => dim)
-    .filter((dim) => tensor.sizes[dim] !== 1 || (chosen !== null && !chosen.includes(dim)));
+  const { symSizes: sizes, symStrides: strides } = tensor;
+  const kept = [...sizes.keys()].filter((dim) => (chosen !== null && !chosen.includes(dim)) || !symEq(sizes[dim], 1));
   return tensor.asStrided(
-    kept.map((dim) => tensor.sizes[dim]),
-    kept.map((dim) => tensor.strides[dim]),
+    kept.map((dim) => sizes[dim]),
+    kept.map((dim) => strides[dim]),
   );
 }
 
 export function unsqueeze(tensor: Tensor, dim: number): Tensor {
   const at = wrapDim(dim, tensor.dim + 1);
-  const stride = at >= tensor.dim ? 1 : tensor.sizes[at] * tensor.strides[at];
-  return tensor.asStrided(tensor.sizes.toSpliced(at, 0, 1), tensor.strides.toSpliced(at, 0, stride));
+  const { symSizes: sizes, symStrides: strides } = tensor;
+  const stride = at >= tensor.dim ? 1 : symMul(sizes[at], strides[at]);
+  return tensor.asStrided(sizes.toSpliced(at, 0, 1), strides.toSpliced(at, 0, stride));
 }
 
-export function select(tensor: Tensor, dim: number, index: number): Tensor {
+export function select(tensor: Tensor, dim: number, index: SymInt): Tensor {
   check(tensor.dim > 0, 'select() cannot be applied to a 0-dim tensor.', 'IndexError');
   const at = wrapDim(dim, tensor.dim);
-  const size = tensor.sizes[at];
+  const { symSizes: sizes, symStrides: strides } = tensor;
+  const size = sizes[at];
   check(
-    index >= -size && index < size,
-    () => `select(): index ${index} out of range for tensor of size ${sizesText(tensor.sizes)} at dimension ${at}`,
+    symGe(symAdd(index, size), 0) && symLt(index, size),
+    () =>
+      `select(): index ${textOf(index)} out of range for tensor of size ${sizesText(tensor.sizes)} at dimension ${at}`,
     'IndexError',
   );
-  const from = index < 0 ? index + size : index;
+  const from = symLt(index, 0) ? symAdd(index, size) : index;
   return tensor.asStrided(
-    tensor.sizes.toSpliced(at, 1),
-    tensor.strides.toSpliced(at, 1),
-    tensor.storageOffset + from * tensor.strides[at],
+    sizes.toSpliced(at, 1),
+    strides.toSpliced(at, 1),
+    symAdd(tensor.symStorageOffset, symMul(from, strides[at])),
   );
 }
 
 /** `tensor[start:end:step]` along a dimension; bounds past the ends are cut to them. */
-export function slice(tensor: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
+export function slice(tensor: Tensor, dim: number, start: SymInt | null, end: SymInt | null, step: SymInt): Tensor {
   check(tensor.dim > 0, 'slice() cannot be applied to a 0-dim tensor.');
-  check(step > 0, 'slice step must be positive');
+  check(symLt(0, step), 'slice step must be positive');
   const at = wrapDim(dim, tensor.dim);
-  const size = tensor.sizes[at];
-  const bound = (value: number): number => Math.min(Math.max(value < 0 ? value + size : value, 0), size);
+  const { symSizes: sizes, symStrides: strides } = tensor;
+  const size = sizes[at];
+  const bound = (value: SymInt): SymInt => symMin(symMax(symLt(value, 0) ? symAdd(value, size) : value, 0), size);
   const from = bound(start ?? 0);
-  const to = Math.max(bound(end ?? size), from);
+  const to = symMax(bound(end ?? size), from);
+  const length = symSub(to, from);
   return tensor.asStrided(
-    tensor.sizes.with(at, Math.ceil((to - from) / step)),
-    tensor.strides.with(at, tensor.strides[at] * step),
-    tensor.storageOffset + from * tensor.strides[at],
+    sizes.with(at, step === 1 ? length : symFloorDiv(symAdd(length, symSub(step, 1)), step)),
+    strides.with(at, symMul(strides[at], step)),
+    symAdd(tensor.symStorageOffset, symMul(from, strides[at])),
   );
 }
 
-export function narrow(tensor: Tensor, dim: number, start: number, length: number): Tensor {
+export function narrow(tensor: Tensor, dim: number, start: SymInt, length: SymInt): Tensor {
   check(tensor.dim > 0, 'narrow() cannot be applied to a 0-dim tensor.');
-  check(length >= 0, 'narrow(): length must be non-negative.');
+  check(symGe(length, 0), 'narrow(): length must be non-negative.');
   const at = wrapDim(dim, tensor.dim);
-  const size = tensor.sizes[at];
+  const size = tensor.symSizes[at];
   check(
-    start >= -size && start <= size,
-    `start out of range (expected to be in range of [${-size}, ${size}], but got ${start})`,
+    symGe(symAdd(start, size), 0) && symLe(start, size),
+    () =>
+      `start out of range (expected to be in range of [-${textOf(size)}, ${textOf(size)}], but got ${textOf(start)})`,
     'IndexError',
   );
-  const from = start < 0 ? start + size : start;
-  check(from + length <= size, `start (${from}) + length (${length}) exceeds dimension size (${size}).`);
-  return slice(tensor, at, from, from + length, 1);
+  const from = symLt(start, 0) ? symAdd(start, size) : start;
+  check(
+    symLe(symAdd(from, length), size),
+    () => `start (${textOf(from)}) + length (${textOf(length)}) exceeds dimension size (${textOf(size)}).`,
+  );
+  return slice(tensor, at, from, symAdd(from, length), 1);
 }
 
 /** Views of a tensor that lie one after the other, made when they are asked for: there may be millions. */
@@ -174,29 +202,33 @@ export function* listInPieces({ count, at }: Parts): Pieces<Tensor[]> {
 
 /** Where a part lies along its dimension. */
 interface Stretch {
-  readonly start: number;
-  readonly size: number;
+  readonly start: SymInt;
+  readonly size: SymInt;
 }
 
 /** Parts along a dimension that lie where `stretchOf` says. */
 export function along(tensor: Tensor, dim: number, count: number, stretchOf: (index: number) => Stretch): Parts {
-  const { strides, storageOffset } = tensor;
+  const { symSizes: sizes, symStrides: strides, symStorageOffset: storageOffset } = tensor;
   // Most are as large as the one before: views share their lists of sizes.
-  let known = tensor.sizes;
+  let known = sizes;
   return {
     count,
     at: (index) => {
       const { start, size } = stretchOf(index);
-      if (known[dim] !== size) known = tensor.sizes.with(dim, size);
-      return tensor.asStrided(known, strides, storageOffset + start * strides[dim]);
+      if (known[dim] !== size) known = sizes.with(dim, size);
+      return tensor.asStrided(known, strides, symAdd(storageOffset, symMul(start, strides[dim])));
     },
   };
 }
 
 /** Neighbouring pieces of the sizes given. */
-export function pieces(tensor: Tensor, dim: number, sizes: readonly number[]): Parts {
-  let end = 0;
-  const starts = sizes.map((size) => (end += size) - size);
+export function pieces(tensor: Tensor, dim: number, sizes: readonly SymInt[]): Parts {
+  let end: SymInt = 0;
+  const starts = sizes.map((size) => {
+    const start = end;
+    end = symAdd(end, size);
+    return start;
+  });
   return along(tensor, dim, sizes.length, (index) => ({ start: starts[index], size: sizes[index] }));
 }
 

@@ -1,7 +1,15 @@
-import { complexType, contiguousStrides, elementSize, isComplex, Tensor, type ScalarType } from '@cresset/tensor';
+import {
+  complexType,
+  contiguousStrides,
+  elementSize,
+  isComplex,
+  Tensor,
+  type ScalarType,
+  type SymInt,
+} from '@cresset/tensor';
 import { TensorView, unary } from '@cresset/tensorexpr';
 import { broadcastAll, expand } from '../../kernels/broadcast.ts';
-import { kernel, view } from '../../table/builders.ts';
+import { kernel, takingSizes, view } from '../../table/builders.ts';
 import { copyPieces, lowerCopy, partOf, viewAsReal } from '../../kernels/copy.ts';
 import { inferSize } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint } from '../../kernels/elements.ts';
@@ -31,12 +39,13 @@ function inPlaceView<Args extends Self>(schema: string, fn: (args: Args) => Tens
 }
 
 /** A view where strides allow it, a copy where not. */
-function reshaping<Args extends Self>(schema: string, sizesOf: (args: Args) => readonly number[]): OperatorRow {
+function reshaping<Args extends Self>(schema: string, sizesOf: (args: Args) => readonly SymInt[]): OperatorRow {
   const target = (output: Tensor, { self }: Args): Tensor =>
-    output.asStrided(self.sizes, contiguousStrides(self.sizes));
+    output.asStrided(self.symSizes, contiguousStrides(self.symSizes));
   return kernel<Args>(schema, {
     view: (args) => views.tryView(args.self, sizesOf(args)),
-    shape: (args) => ({ sizes: inferSize(sizesOf(args), args.self.numel), dtype: args.self.dtype }),
+    shape: (args) => ({ sizes: inferSize(sizesOf(args), args.self.symNumel), dtype: args.self.dtype }),
+    takesSizes: true,
     host: (args, [output]) => copyPieces(target(output, args), args.self),
     lower: (args, [output], context) => lowerCopy(target(output, args), args.self, context, 'aten::reshape'),
     moves: true,
@@ -63,12 +72,12 @@ const flatten: OperatorRow = {
 };
 
 /** Another tensor over the same storage. */
-export const itself = ({ self }: Self): Tensor => self.asStrided(self.sizes, self.strides);
+export const itself = ({ self }: Self): Tensor => self.asStrided(self.symSizes, self.symStrides);
 
 function reversedDims({ self }: Self): Tensor {
   return views.permute(
     self,
-    self.sizes.map((_, dim) => self.dim - 1 - dim),
+    self.symSizes.map((_, dim) => self.dim - 1 - dim),
   );
 }
 
@@ -171,9 +180,9 @@ const selected = ({ self, dim, index }: Self & { dim: number; index: number }): 
 
 export interface Slice extends Self {
   readonly dim: number;
-  readonly start: number | null;
-  readonly end: number | null;
-  readonly step: number;
+  readonly start: SymInt | null;
+  readonly end: SymInt | null;
+  readonly step: SymInt;
 }
 export const sliced = ({ self, dim, start, end, step }: Slice): Tensor => views.slice(self, dim, start, end, step);
 
@@ -203,11 +212,11 @@ const expanded = ({ self, size }: Self & { size: readonly number[] }): Tensor =>
 const viewedAs = ({ self, size }: Self & { size: readonly number[] }): Tensor => views.viewed(self, size);
 
 export const viewRows: readonly OperatorRow[] = [
-  view('aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)', viewedAs),
+  takingSizes(view('aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)', viewedAs)),
   view('aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)', reinterpreted),
-  view('aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor', viewedAs),
+  takingSizes(view('aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor', viewedAs)),
   view<Self & { other: Tensor }>('aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)', ({ self, other }) =>
-    views.viewed(self, other.sizes),
+    views.viewed(self, other.symSizes),
   ),
   reshaping<Self & { shape: readonly number[] }>(
     'aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)',
@@ -215,7 +224,7 @@ export const viewRows: readonly OperatorRow[] = [
   ),
   reshaping<Self & { other: Tensor }>(
     'aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)',
-    ({ other }) => other.sizes,
+    ({ other }) => other.symSizes,
   ),
   flatten,
   reshaping('aten::ravel(Tensor(a) self) -> Tensor(a)', () => [-1]),
@@ -251,10 +260,10 @@ export const viewRows: readonly OperatorRow[] = [
     }),
   ),
   ...['conj', '_conj'].map((name) => conjugating(`aten::${name}(Tensor(a) self) -> Tensor(a)`, ({ self }) => self)),
-  view('aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)', expanded),
-  view('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', expanded),
+  takingSizes(view('aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)', expanded)),
+  takingSizes(view('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', expanded)),
   view<Self & { other: Tensor }>('aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)', ({ self, other }) =>
-    expand(self, other.sizes),
+    expand(self, other.symSizes),
   ),
   view<{ tensors: readonly Tensor[] }>('aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', ({ tensors }) => {
     const sizes = broadcastAll(tensors.map((tensor) => tensor.sizes));
@@ -270,12 +279,14 @@ export const viewRows: readonly OperatorRow[] = [
   inPlaceView('aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)', squeezedSome),
   view('aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)', unsqueezed),
   inPlaceView('aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)', unsqueezed),
-  view('aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)', selected),
-  view(
-    'aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)',
-    sliced,
+  takingSizes(view('aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)', selected)),
+  takingSizes(
+    view(
+      'aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)',
+      sliced,
+    ),
   ),
-  view('aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)', narrowed),
+  takingSizes(view('aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)', narrowed)),
   kernel<Self & { dim: number; start: Tensor; length: number }>(
     'aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)',
     {

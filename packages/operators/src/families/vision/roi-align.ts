@@ -1,3 +1,4 @@
+import { settleAll } from '@cresset/tensor';
 import type { Tensor } from '@cresset/tensor';
 import {
   axis,
@@ -233,7 +234,7 @@ function launchAlign(
 const mostSteps = (size: number): number => 2 * size + 8;
 
 function deviceAlign(operator: AlignOperator, args: AlignArgs, context: LoweringContext): Results | Promise<Results> {
-  const outputs = shapesOf(operator, args).map(({ sizes, dtype }) => deviceTensor(sizes, dtype, context));
+  const outputs = shapesOf(operator, args).map(({ sizes, dtype }) => deviceTensor(settleAll(sizes), dtype, context));
   const results = operator.byPosition ? outputs : outputs[0];
   if (outputs[0].numel === 0) return results;
   const { sampling_ratio: ratio, input } = args;

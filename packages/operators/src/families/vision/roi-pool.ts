@@ -1,4 +1,4 @@
-import { type Tensor, scratch } from '@cresset/tensor';
+import { type Tensor, scratch, settleAll } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -216,7 +216,7 @@ function launchPool(
 }
 
 async function devicePool(operator: PoolOperator, args: RegionArgs, context: LoweringContext): Promise<Tensor[]> {
-  const outputs = shapesOf(operator, args).map(({ sizes, dtype }) => deviceTensor(sizes, dtype, context));
+  const outputs = shapesOf(operator, args).map(({ sizes, dtype }) => deviceTensor(settleAll(sizes), dtype, context));
   if (outputs[0].numel === 0) return outputs;
   const lengths = (region: AxisExpr): [Expr, Expr] => {
     const { corners } = deviceRegion(args, region);

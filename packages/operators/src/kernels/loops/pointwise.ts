@@ -1,5 +1,5 @@
 import { Complex } from '@cresset/ir';
-import { isComplex, isIntegral, numelOf, Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, isIntegral, numelOf, Tensor, type ScalarType, symEq, type SymInt } from '@cresset/tensor';
 import {
   binary,
   cast,
@@ -131,14 +131,14 @@ export function pointwiseShape(row: OperatorRow, args: PointwiseArguments): Tens
   }
   const { result } = types;
   const tensors = tensorOperands(row, args);
-  const sizes = broadcastAll(tensors.map((tensor) => tensor.sizes));
+  const sizes = broadcastAll(tensors.map((tensor) => tensor.symSizes));
   const strides = pointwiseStrides(sizes, tensors);
   return strides ? { sizes, dtype: result, strides } : { sizes, dtype: result };
 }
 
 /** Sizes and dtype of a result whatever dtypes the row's kernel takes: what PyTorch has worked out before it asks for one. */
 export function unrefusedShape(row: OperatorRow, args: PointwiseArguments): TensorMeta {
-  const sizes = broadcastAll(tensorOperands(row, args).map((tensor) => tensor.sizes));
+  const sizes = broadcastAll(tensorOperands(row, args).map((tensor) => tensor.symSizes));
   return { sizes, dtype: promotedTypes(row, args).result };
 }
 
@@ -149,11 +149,11 @@ function tensorOperands(row: OperatorRow, args: PointwiseArguments): Tensor[] {
 }
 
 /** The layout a pointwise result gets from its operands; undefined for C order. */
-export function pointwiseStrides(sizes: readonly number[], tensors: readonly Tensor[]): number[] | undefined {
+export function pointwiseStrides(sizes: readonly SymInt[], tensors: readonly Tensor[]): SymInt[] | undefined {
   if (tensors.every((tensor) => tensor.isContiguous())) return undefined;
   const order = strideOrder(
     sizes,
-    tensors.map((tensor) => broadcastStrides(tensor.sizes, tensor.strides, sizes)),
+    tensors.map((tensor) => broadcastStrides(tensor.symSizes, tensor.symStrides, sizes)),
   );
   return order.every((dim, at) => dim === sizes.length - 1 - at) ? undefined : stridesInOrder(sizes, order);
 }
@@ -403,7 +403,7 @@ export function lowerPointwise(
   context: LoweringContext,
   openUp?: OpenUp,
 ): void {
-  if (output.numel === 0) return;
+  if (symEq(output.symNumel, 0)) return;
   const names = operandNames(row).filter((name) => args[name] instanceof Tensor);
   const tensors = names.map((name) => args[name] as Tensor);
   const { axes, views, target } = deviceViews(output, tensors);
@@ -433,10 +433,10 @@ export function deviceViews(
   output: Tensor,
   tensors: readonly Tensor[],
 ): { axes: AxisExpr[]; target: TensorView; views: TensorView[] } {
-  const space = iterationSpace(output.sizes, [
-    { strides: output.strides, offset: 0 },
+  const space = iterationSpace<SymInt>(output.symSizes, [
+    { strides: output.symStrides, offset: 0 },
     ...tensors.map((tensor) => ({
-      strides: broadcastStrides(tensor.sizes, tensor.strides, output.sizes),
+      strides: broadcastStrides(tensor.symSizes, tensor.symStrides, output.symSizes),
       offset: 0,
     })),
   ]);

@@ -1,5 +1,15 @@
 import { Complex } from '@cresset/ir';
-import { isComplex, numelOf, takeScratch, type ScalarType, type Tensor } from '@cresset/tensor';
+import {
+  isComplex,
+  numelOf,
+  takeScratch,
+  type ScalarType,
+  type Tensor,
+  settleAll,
+  symEq,
+  symProduct,
+  type SymInt,
+} from '@cresset/tensor';
 import {
   cast,
   childrenOf,
@@ -33,7 +43,8 @@ interface ReductionPlan {
   readonly kept: readonly number[];
   readonly computing: ScalarType;
   readonly result: ScalarType;
-  readonly count: number;
+  /** Elements that a result is made of. */
+  readonly count: SymInt;
 }
 
 function planOf(row: OperatorRow, args: PointwiseArguments): ReductionPlan {
@@ -44,14 +55,15 @@ function planOf(row: OperatorRow, args: PointwiseArguments): ReductionPlan {
   const dims = rule.emptyIsNone && given?.length === 0 ? [] : reducedDims(given, self.dim);
   rule.refuses?.(self, dims, args);
   const computing = rule.computing?.(self.dtype, args) ?? result;
-  const kept = self.sizes.map((_, dim) => dim).filter((dim) => !dims.includes(dim));
-  return { self, dims, kept, result, computing, count: numelOf(dims.map((dim) => self.sizes[dim])) };
+  const { symSizes: sizes } = self;
+  const kept = [...sizes.keys()].filter((dim) => !dims.includes(dim));
+  return { self, dims, kept, result, computing, count: symProduct(dims.map((dim) => sizes[dim])) };
 }
 
 /** Sizes and dtype of a reduction's result. */
 export function reductionShape(row: OperatorRow, args: PointwiseArguments): TensorMeta {
   const { self, dims, result } = planOf(row, args);
-  return { sizes: reducedSizes(self.sizes, dims, args.keepdim === true), dtype: result };
+  return { sizes: reducedSizes(self.symSizes, dims, args.keepdim === true), dtype: result };
 }
 
 /** The value of one output element. `element` is one of `self`, reductions go over `axes`. */
@@ -79,18 +91,19 @@ export function lowerReduction(
   output: Tensor,
   context: LoweringContext,
 ): void {
-  if (output.numel === 0) return;
+  if (symEq(output.symNumel, 0)) return;
   const plan = planOf(row, args);
   const { self, dims, kept } = plan;
-  const within = coalesce({
-    sizes: dims.map((dim) => self.sizes[dim]),
-    walks: [{ strides: dims.map((dim) => self.strides[dim]), offset: 0 }],
+  const { symSizes: sizes, symStrides: strides } = self;
+  const within = coalesce<SymInt>({
+    sizes: dims.map((dim) => sizes[dim]),
+    walks: [{ strides: dims.map((dim) => strides[dim]), offset: 0 }],
   });
-  const across = coalesce({
-    sizes: kept.map((dim) => self.sizes[dim]),
+  const across = coalesce<SymInt>({
+    sizes: kept.map((dim) => sizes[dim]),
     walks: [
-      { strides: kept.map((dim) => self.strides[dim]), offset: self.storageOffset },
-      { strides: keptStrides(output, plan), offset: output.storageOffset },
+      { strides: kept.map((dim) => strides[dim]), offset: 0 },
+      { strides: keptStrides(output, plan), offset: 0 },
     ],
   });
   const source = new TensorView(
@@ -110,8 +123,8 @@ export function lowerReduction(
 }
 
 /** The output's strides over the kept dimensions, whether it has the reduced ones as size 1 or not. */
-function keptStrides(output: Tensor, { self, kept }: ReductionPlan): readonly number[] {
-  return output.dim === self.dim ? kept.map((dim) => output.strides[dim]) : output.strides;
+function keptStrides({ dim: rank, symStrides: strides }: Tensor, { self, kept }: ReductionPlan): readonly SymInt[] {
+  return rank === self.dim ? kept.map((dim) => strides[dim]) : strides;
 }
 
 /** Computes a reduction on the host, sums in double precision. */
@@ -140,7 +153,7 @@ function makeLoop(row: OperatorRow, args: PointwiseArguments, plan: ReductionPla
     sizes: kept.map((dim) => self.sizes[dim]),
     walks: [
       { strides: kept.map((dim) => self.strides[dim]), offset: 0 },
-      { strides: keptStrides(output, plan), offset: 0 },
+      { strides: settleAll(keptStrides(output, plan)), offset: 0 },
     ],
   });
   return new ReductionLoop(body, load, within, across);

@@ -1,28 +1,31 @@
-import { numelOf, type Tensor } from '@cresset/tensor';
+import { numelOf, symEq, symMul, type SymInt, type Tensor } from '@cresset/tensor';
 import { strideOrder } from '../dimensions.ts';
 
 /** The strides (in elements) and the first offset with which one operand is walked. */
-export interface Walk {
-  readonly strides: readonly number[];
+export interface Walk<Size extends SymInt = number> {
+  readonly strides: readonly Size[];
   readonly offset: number;
 }
 
 /** A common index space for several operands, dimensions merged where all of them allow it, the fastest last. */
-export interface IterationSpace {
-  readonly sizes: readonly number[];
-  readonly walks: readonly Walk[];
+export interface IterationSpace<Size extends SymInt = number> {
+  readonly sizes: readonly Size[];
+  readonly walks: readonly Walk<Size>[];
 }
 
 /**
  * The index space `sizes`, over which each operand is walked with its own strides (0 where it is broadcast), in the order
  * of memory of the first ones (at::TensorIterator: reorder, then coalesce).
  */
-export function iterationSpace(sizes: readonly number[], walks: readonly Walk[]): IterationSpace {
+export function iterationSpace<Size extends SymInt>(
+  sizes: readonly Size[],
+  walks: readonly Walk<Size>[],
+): IterationSpace<Size> {
   const order = strideOrder(
     sizes,
     walks.map((walk) => walk.strides),
   )
-    .filter((dim) => sizes[dim] !== 1)
+    .filter((dim) => !symEq(sizes[dim], 1))
     .reverse();
   return coalesce({
     sizes: order.map((dim) => sizes[dim]),
@@ -31,15 +34,15 @@ export function iterationSpace(sizes: readonly number[], walks: readonly Walk[])
 }
 
 /** Merges neighbouring dimensions that every operand walks as one; their order, and so the order of elements, stays. */
-export function coalesce({ sizes, walks }: IterationSpace): IterationSpace {
-  const merged: number[] = [];
-  const strides: number[][] = walks.map(() => []);
+export function coalesce<Size extends SymInt>({ sizes, walks }: IterationSpace<Size>): IterationSpace<Size> {
+  const merged: Size[] = [];
+  const strides: Size[][] = walks.map(() => []);
   for (let dim = 0; dim < sizes.length; dim++) {
     const size = sizes[dim];
-    if (size === 1) continue;
+    if (symEq(size, 1)) continue;
     const last = merged.length - 1;
-    const fits = last >= 0 && walks.every((walk, at) => strides[at][last] === walk.strides[dim] * size);
-    if (fits) merged[last] *= size;
+    const fits = last >= 0 && walks.every((walk, at) => symEq(strides[at][last], symMul(walk.strides[dim], size)));
+    if (fits) merged[last] = symMul(merged[last], size) as Size;
     else merged.push(size);
     walks.forEach((walk, at) => (strides[at][fits ? last : last + 1] = walk.strides[dim]));
   }

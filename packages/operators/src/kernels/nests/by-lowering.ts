@@ -1,4 +1,4 @@
-import { Tensor } from '@cresset/tensor';
+import { Tensor, settleAll } from '@cresset/tensor';
 import type { ComputeDevice, Kernel, LoopNest } from '@cresset/tensorexpr';
 import type { HostKernel, Lowering, LoweringContext } from '../../table/row.ts';
 import type { Pieces } from '../loops/pieces.ts';
@@ -20,7 +20,7 @@ export function* evaluateLaunches(
   const kernels: Kernel[] = [];
   describe({
     device: host,
-    temporary: (sizes, dtype) => Tensor.empty(sizes, dtype),
+    temporary: (sizes, dtype) => Tensor.empty(settleAll(sizes), dtype),
     launch: (kernel) => void kernels.push(kernel),
     generator,
     faults: never,

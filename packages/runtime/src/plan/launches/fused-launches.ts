@@ -1,10 +1,10 @@
-import type { Storage } from '@cresset/tensor';
+import { type Storage, hint } from '@cresset/tensor';
 import {
   appendConsumer,
   asNest,
   expressionsOf,
   loadsIn,
-  extentOf,
+  symExtentOf,
   inlineProducer,
   isReduced,
   joinContractions,
@@ -157,7 +157,8 @@ class LaunchFuser {
   #joinAttention(at: number): void {
     const kernel = this.#table.kernelAt(at);
     if (kernel?.kind !== 'contraction') return;
-    const [rows, columns, positions] = [kernel.m, kernel.n, kernel.k].map(extentOf);
+    // Either way is right: what pays for the sizes of now is taken.
+    const [rows, columns, positions] = [kernel.m, kernel.n, kernel.k].map((axis) => hint(symExtentOf(axis)));
     if (!keepsRunningSoftmax({ rows, columns, positions }, this.capabilities)) return;
     const taken = [at];
     let whole: Kernel = kernel;

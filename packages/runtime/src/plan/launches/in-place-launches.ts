@@ -1,4 +1,4 @@
-import { elementSize, type ScalarType, type Storage } from '@cresset/tensor';
+import { elementSize, type ScalarType, type Storage, symFloorDiv } from '@cresset/tensor';
 import { storeInPlace, type Kernel } from '@cresset/tensorexpr';
 import type { Preparation } from './fused-launches.ts';
 import { lifetimesOf, type LifetimeOf } from './launch-table.ts';
@@ -77,7 +77,9 @@ function changeOf(
     for (const input of dead) {
       const dtype = dtypeOf(output);
       if (input.byteLength !== output.byteLength || dtypeOf(input) !== dtype) continue;
-      const changed = storeInPlace(kernel, output, input, output.byteLength / elementSize(dtype));
+      if (input.symBytes !== output.symBytes) continue;
+      const count = symFloorDiv(output.symBytes ?? output.byteLength, elementSize(dtype));
+      const changed = storeInPlace(kernel, output, input, count);
       if (changed) return { kernel: changed, output, input };
     }
   }

@@ -1,6 +1,7 @@
 import { elementSize, Tensor, type Storage } from '@cresset/tensor';
 import {
   expressionsIn,
+  isSymbolicKernel,
   loadsIn,
   packOperands,
   withoutKnownValues,
@@ -51,7 +52,7 @@ export class KeptLaunches {
   without(launches: readonly LaunchNote[], isTemporary: (storage: Storage) => boolean): LaunchNote[] {
     return launches.filter(({ launch, storages }) => {
       const { kernel, bindings, params } = launch;
-      if (!kernel || params.some(({ open }) => open)) return true;
+      if (!kernel || params.some(({ open }) => open) || isSymbolicKernel(kernel)) return true;
       let read = 0;
       let made: Storage | null = null;
       for (const [binding, { operand, stored }] of bindings.entries()) {

@@ -61,6 +61,8 @@ export class Regions {
   ) {
     for (const note of launches) {
       const kernel = kernelOf(note);
+      // Where what has other sizes begins would be another place each time.
+      this.leaveAlone(note.storages.filter(({ symBytes }) => symBytes));
       if (!kernel) this.leaveAlone(note.storages);
       else this.leaveAlone(kernel.stores.flatMap((store) => (store.combine ? store.operand.tensor.storage : [])));
     }

@@ -1,9 +1,24 @@
-import { List, Tensor, Tuple, type IValue, type OpenNumber, type Storage } from '@cresset/tensor';
+import {
+  List,
+  Tensor,
+  Tuple,
+  type IValue,
+  type OpenNumber,
+  type Storage,
+  hint,
+  isSymbolic,
+  LEAST_SYMBOL,
+  ShapeEnv,
+  symMul,
+  type SymInt,
+  type SymNode,
+} from '@cresset/tensor';
 import {
   GrowingList,
   isImmutable,
   isPlainTensor,
   liveInOf,
+  originName,
   type AttributeOrigin,
   type LiveIn,
   type LiveInRules,
@@ -26,13 +41,26 @@ export class LiveInTable {
   /** Guarded since the instruction began. */
   #guarded: LiveIn[] = [];
 
-  constructor(private readonly rules: LiveInRules) {}
+  /** Sizes that may be others the next time, where there are some. */
+  readonly env: ShapeEnv | null;
+  readonly #symbols = new Map<number, SymNode>();
+
+  /** @param moved dimensions of what is found that were others before, by the names of their origins */
+  constructor(
+    private readonly rules: LiveInRules,
+    private readonly moved: MovedSizes = new Map(),
+  ) {
+    this.env = moved.size > 0 ? new ShapeEnv() : null;
+  }
 
   /** The number of a new live-in for this value; -1 where nothing short tells the value apart from others. */
   protected addLiveIn(origin: Origin, value: IValue): number {
     const at = this.liveIns.length;
-    const liveIn = at < maxLiveIns ? liveInOf(origin, value, this.rules) : null;
+    if (at >= maxLiveIns) return -1;
+    const symbols = this.env && value instanceof Tensor ? this.#symbolize(value, origin, this.env) : [];
+    const liveIn = liveInOf(origin, value, this.rules);
     if (!liveIn) return -1;
+    liveIn.symbols = symbols;
     const storage = value instanceof Tensor ? value.storage : null;
     this.#add(liveIn, storage, value);
     if (storage && !this.#given.has(storage)) this.#given.set(storage, at);
@@ -41,6 +69,25 @@ export class LiveInTable {
     const isNoted = (item: IValue, index: number): boolean =>
       this.addLiveIn({ kind: 'item', of: at, at: index }, item) >= 0;
     return value.items.every(isNoted) ? at : -1;
+  }
+
+  /** Has sizes of a tensor that moved be symbols, those that are equal the same one; gives those that are new. */
+  #symbolize(tensor: Tensor, origin: Origin, env: ShapeEnv): LiveIn['symbols'] {
+    const dims = this.moved.get(originName(origin, this.liveIns) ?? '');
+    const { symSizes: sizes, symStrides: strides } = tensor;
+    if (!dims || !isPlainTensor(tensor) || isSymbolic(sizes)) return [];
+    const made: { symbol: number; dim: number }[] = [];
+    const symbolic = sizes.map((size, dim): SymInt => {
+      if (typeof size !== 'number' || !dims.has(dim) || size < LEAST_SYMBOL) return size;
+      let symbol = this.#symbols.get(size);
+      if (!symbol) {
+        made.push({ symbol: env.symbols.length, dim });
+        this.#symbols.set(size, (symbol = env.symbol(size)));
+      }
+      return symbol;
+    });
+    tensor.setLayout(symbolic, denseStrides(symbolic, strides), tensor.symHandedOnOffset);
+    return made;
   }
 
   /** The number of a new live-in for a list that only grows. */
@@ -138,4 +185,19 @@ export class LiveInTable {
     const at = this.#objects.get(value);
     return at !== undefined && !(value.storage === this.liveInStorages[at] && this.liveIns[at].matches(value));
   }
+}
+
+/** Dimensions whose sizes were others than recordings had been made for, by the names of origins ({@link originName}). */
+export type MovedSizes = ReadonlyMap<string, ReadonlySet<number>>;
+
+/** Strides as products of sizes where they are those of dimensions that lie one in the other without gaps, in whatever order. */
+function denseStrides(sizes: readonly SymInt[], strides: readonly SymInt[]): SymInt[] {
+  const symbolic = [...strides];
+  const order = [...strides.keys()].sort((a, b) => hint(strides[a]) - hint(strides[b]) || b - a);
+  let expected: SymInt = 1;
+  for (const dim of order) {
+    if (hint(strides[dim]) === hint(expected)) symbolic[dim] = expected;
+    if (hint(strides[dim]) > 0) expected = symMul(symbolic[dim], sizes[dim]);
+  }
+  return symbolic;
 }

@@ -1,5 +1,16 @@
 import { Complex } from '@cresset/ir';
-import { DeviceValue, List, OpenNumber, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import {
+  DeviceValue,
+  List,
+  OpenNumber,
+  ScriptObject,
+  Tensor,
+  Tuple,
+  type IValue,
+  hint,
+  isSymbolic,
+  type SymInt,
+} from '@cresset/tensor';
 
 /** Where a value comes from that a stretch did not make. */
 export type Origin =
@@ -20,6 +31,22 @@ export interface AttributeOrigin {
   readonly register: number;
 }
 
+/** What an origin is called in every recording of one place; null of what is worked out within. */
+export function originName(origin: Origin, liveIns: readonly LiveIn[]): string | null {
+  switch (origin.kind) {
+    case 'register':
+      return `${origin.register}`;
+    case 'attribute':
+      return `attribute ${origin.register}`;
+    case 'item': {
+      const parent = originName(liveIns[origin.of].origin, liveIns);
+      return parent && `${parent}[${origin.at}]`;
+    }
+    default:
+      return null;
+  }
+}
+
 /** What a stretch found at its beginning, and what has to be found there again for its recording to hold. */
 export abstract class LiveIn {
   /** Its place among the distinct storages of all live-ins; -1 where it is no tensor. */
@@ -28,6 +55,8 @@ export abstract class LiveIn {
   isGuarded = false;
   /** What a number has to be like that is another one. */
   readonly admits: ((value: number) => boolean)[] = [];
+  /** Symbols that stand for sizes of it, by their numbers, and the dimensions. */
+  symbols: readonly { readonly symbol: number; readonly dim: number }[] = [];
   /** Stands for its number, or for where it begins, in launches that serve whatever that is. */
   open: OpenNumber | null = null;
 
@@ -102,6 +131,7 @@ export class SameLayout extends LiveIn {
   readonly #dtype: Tensor['dtype'];
   #sizes: readonly number[];
   #strides: readonly number[];
+  readonly #symbolic: SymbolicLayout | null;
   readonly #offset: number;
   readonly #requiresGrad: boolean;
   readonly #isNarrow: boolean;
@@ -111,15 +141,17 @@ export class SameLayout extends LiveIn {
 
   constructor(origin: Origin, tensor: Tensor, { opensOffsets, maxBindingBytes }: LiveInRules) {
     super(origin);
-    const { dtype, sizes, strides, handedOnOffset: storageOffset, requiresGrad } = tensor;
+    const { dtype, symSizes, symStrides, symHandedOnOffset, handedOnOffset: storageOffset, requiresGrad } = tensor;
+    const isSymbolicLayout = isSymbolic([...symSizes, ...symStrides, symHandedOnOffset]);
     const isGiven = opensOffsets && origin.kind === 'register' && storageOffset !== 0;
     const isSelected = origin.kind === 'computed' || isGiven;
     if (isSelected && !tensor.openOffset) this.open = tensor.openOffset = new OpenNumber(storageOffset);
     // What a step makes of a view it begins with begins where that does, each time.
     else if (origin.kind === 'computed') this.open = tensor.openOffset;
     this.#dtype = dtype;
-    this.#sizes = sizes;
-    this.#strides = strides;
+    this.#symbolic = isSymbolicLayout ? { sizes: symSizes, strides: symStrides, offset: symHandedOnOffset } : null;
+    this.#sizes = symSizes.map(hint);
+    this.#strides = symStrides.map(hint);
     this.#offset = storageOffset;
     this.#requiresGrad = requiresGrad;
     this.#isNarrow = tensor.storage.isNarrow;
@@ -127,13 +159,23 @@ export class SameLayout extends LiveIn {
     this.#bytes = Math.max(tensor.storage.byteLength, maxBindingBytes);
   }
 
+  /** The dimensions in which a tensor of its dtype and rank has other sizes. */
+  movedDims({ dtype, symSizes }: Tensor): number[] {
+    const own = this.#symbolic?.sizes ?? this.#sizes;
+    if (dtype !== this.#dtype || symSizes.length !== own.length) return [];
+    return own.flatMap((size, dim) => (hint(size) === hint(symSizes[dim]) ? [] : dim));
+  }
+
   matches(value: IValue): boolean {
     if (!(value instanceof Tensor) || !isPlainTensor(value)) return false;
-    const { dtype, sizes, strides, handedOnOffset, requiresGrad } = value;
+    const { dtype, handedOnOffset, requiresGrad } = value;
     if (dtype !== this.#dtype || requiresGrad !== this.#requiresGrad) return false;
     const { isNarrow, byteLength } = value.storage;
     if (isNarrow !== this.#isNarrow || Math.max(byteLength, this.#maxBindingBytes) !== this.#bytes) return false;
-    if (handedOnOffset !== this.#offset && (!this.open || this.open.isRead)) return false;
+    const offset = this.#symbolic ? hint(this.#symbolic.offset) : this.#offset;
+    if (handedOnOffset !== offset && (!this.open || this.open.isRead)) return false;
+    if (this.#symbolic) return standsFor(this.#symbolic, value);
+    const { sizes, strides } = value;
     if (sizes === this.#sizes && strides === this.#strides) return true;
     if (!sameNumbers(sizes, this.#sizes) || !sameNumbers(strides, this.#strides)) return false;
     // Lists of sizes are never changed: next time the lists themselves tell.
@@ -141,6 +183,20 @@ export class SameLayout extends LiveIn {
     this.#strides = strides;
     return true;
   }
+}
+
+/** Sizes and strides, some of them expressions, of a tensor that is given. */
+interface SymbolicLayout {
+  readonly sizes: readonly SymInt[];
+  readonly strides: readonly SymInt[];
+  readonly offset: SymInt;
+}
+
+/** Whether a tensor lies as its layout's expressions say now. */
+function standsFor({ sizes, strides }: SymbolicLayout, { symSizes, symStrides }: Tensor): boolean {
+  const isSame = (own: readonly SymInt[], others: readonly SymInt[]): boolean =>
+    own.length === others.length && own.every((size, dim) => hint(size) === hint(others[dim]));
+  return isSame(sizes, symSizes) && isSame(strides, symStrides);
 }
 
 /** A live-in for a value, not guarded yet; null where nothing short says that another is as good. */

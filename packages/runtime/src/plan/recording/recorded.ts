@@ -4,6 +4,7 @@ import type { Recording } from './recording.ts';
 export type Recorded = Pick<
   Recording,
   | 'frame'
+  | 'env'
   | 'gradEnabled'
   | 'notesFaults'
   | 'firstSerial'
@@ -20,6 +21,7 @@ export type Recorded = Pick<
   | 'draws'
   | 'appends'
   | 'sourceOf'
+  | 'sizeOf'
   | 'liveInOf'
   | 'isConstant'
   | 'isOfFaults'

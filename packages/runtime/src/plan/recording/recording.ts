@@ -12,8 +12,13 @@ import {
   type ScriptObject,
   type ScalarType,
   type Storage,
+  isSymbolic,
+  settle,
+  type ShapeEnv,
+  type SymInt,
+  SymNode,
 } from '@cresset/tensor';
-import { hasLayouts, type ParamExpr, type PreparedLaunch } from '@cresset/tensorexpr';
+import { hasLayouts, isSymbolicKernel, type Kernel, type ParamExpr, type PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../../interpreter/frame.ts';
 import type { CallInProgress } from '../../interpreter/program-place.ts';
 import type { HostContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
@@ -24,8 +29,9 @@ import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts'
 import { goesToAnchor, handsOn, isAppend, moves, usesOf } from './recordable.ts';
 import type { AppendNote, ContentNote, Draw, LaunchNote, Step, StorageNote } from './recording-notes.ts';
 import { GrowingList, isImmutable, isPlainTensor, SameLayout, type LiveInRules, type Origin } from './live-in.ts';
-import { LiveInTable, maxItems } from './live-in-table.ts';
+import { LiveInTable, maxItems, type MovedSizes } from './live-in-table.ts';
 import { isSetBy } from '../set-attributes.ts';
+import { giveSizes, sizesMadeBy, takesSizes, type SymbolicValue } from './sizes-made.ts';
 
 /** A stretch ends when it has so many launches: the next one begins there. */
 export const maxLaunches = 1024;
@@ -72,12 +78,19 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   /** Live-ins that are another one each time, as far as is known. */
   readonly #varying = new Set<number>();
   #step: Step | null = null;
+  /** Numbers in registers that are worked out of sizes, and those in lists. */
+  readonly #sizes = new Map<number, SymNode>();
+  readonly #sizesIn = new WeakMap<List, readonly SymInt[]>();
+  /** What the instruction that runs works out of sizes, for its outputs. */
+  #made: readonly (SymInt | readonly SymInt[] | null)[] = [];
   /** How registers came to hold views of live-ins that are the same each time. */
   readonly #views = new Map<number, Step>();
   /** Numbers that were open before it. */
   #untouched: readonly OpenNumber[] = [];
   /** The one that runs. */
   #instruction: Instruction | null = null;
+  /** The kernel that an operator has launched last. */
+  #launching: Kernel | null = null;
   readonly #faultStorages = new Set<Storage>();
   #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0, hostSteps: 0, draws: 0, appends: 0 };
   #refusal: string | null = null;
@@ -98,8 +111,9 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     rules: LiveInRules,
     /** Where the program is that runs it. */
     readonly callers: () => CallInProgress[],
+    moved?: MovedSizes,
   ) {
-    super(rules);
+    super(rules, moved);
   }
 
   // ---- told from elsewhere while an instruction runs
@@ -277,13 +291,25 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     return this.#faultStorages.has(storage);
   }
 
+  launching(kernel: Kernel): void {
+    this.#launching = kernel;
+  }
+
   launched(launch: PreparedLaunch): void {
+    this.#checkSizes(launch);
     const storages = launch.bindings.map(({ operand, stored, layout }) => {
       const { storage, dtype } = operand.tensor;
       this.#note(storage, realType(dtype), layout, stored);
       return storage;
     });
     this.launches.push({ launch, storages });
+  }
+
+  /** What a device makes of a kernel by its sizes of now, as several launches, holds for these alone. */
+  #checkSizes({ kernel }: PreparedLaunch): void {
+    const launching = this.#launching;
+    if (!this.env || !launching || kernel === launching || !isSymbolicKernel(launching)) return;
+    if (!kernel || !isSymbolicKernel(kernel)) this.env.settle();
   }
 
   #note(storage: Storage, dtype: ScalarType, layout: DeviceLayout, stored: boolean): void {
@@ -337,6 +363,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
         if (this.varyingRegisters.has(register)) this.#varying.add(at);
       }
     }
+    if (this.env) this.#beginSizes(instruction, this.env);
     this.#step = isAppend(instruction) ? null : this.#stepOf(instruction);
     this.#untouched = this.#step ? this.openNumbers() : [];
     if (!this.#step && !handsOn(instruction)) this.#guardInputs(instruction);
@@ -423,6 +450,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
 
   /** After it ran, before it gives registers up. */
   after(instruction: Instruction, gradEnabled: boolean): string | null {
+    if (this.env) this.#endSizes(this.env);
     if (gradEnabled !== this.gradEnabled) this.refuse('a change of what gradients are recorded of');
     if (this.#refusal !== null) return this.#end(this.#refusal);
     if (!this.#step && !handsOn(instruction)) this.#closeRead(instruction);
@@ -464,8 +492,10 @@ export class Recording extends LiveInTable implements HostAccessWatch {
       else this.#sources.set(register, source);
     });
     if (view) this.#views.set(outputs[0], view);
+    if (this.env) this.#noteSizes(outputs);
     for (const register of instruction.clears) {
       this.registers.set(register, undefined);
+      this.#sizes.delete(register);
       this.#sources.delete(register);
       this.#views.delete(register);
     }
@@ -509,8 +539,9 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     this.close();
   }
 
-  /** Ends it for good: offsets that were open are numbers again. */
+  /** Ends it for good: offsets that were open, and sizes, are numbers again. */
   close(): void {
+    this.env?.close();
     for (const { open } of this.liveIns) if (open) open.isClosed = true;
   }
 
@@ -539,6 +570,54 @@ export class Recording extends LiveInTable implements HostAccessWatch {
 
   #valueOf(register: number): IValue | undefined {
     return this.registers.get(register) ?? this.frame.get(register);
+  }
+
+  // ---- sizes
+
+  /** Has an instruction that works numbers out of sizes do so with expressions; what goes by the numbers otherwise is told that they may be others. */
+  #beginSizes(instruction: Instruction, env: ShapeEnv): void {
+    const { inputs } = instruction;
+    const values = inputs.map((register) => this.#symbolic(register));
+    this.#made = [];
+    const isAbout = values.some((value, at) => value !== this.frame.get(inputs[at]));
+    const hasTensors = values.some((value) => value instanceof Tensor && isSymbolic(value.symSizes));
+    if (!isAbout && !hasTensors) return;
+    const made = sizesMadeBy(instruction, values);
+    if (made) {
+      this.#made = made;
+      env.isPaused = true;
+    } else if (isAbout && takesSizes(instruction)) {
+      giveSizes(instruction, values);
+    } else {
+      for (const value of values) for (const size of [value].flat()) if (size instanceof SymNode) settle(size);
+    }
+  }
+
+  #endSizes(env: ShapeEnv): void {
+    env.isPaused = false;
+    giveSizes(null, []);
+  }
+
+  /** What a register holds: an expression, or a list of some, where that is worked out of sizes. */
+  #symbolic(register: number): SymbolicValue {
+    const value = this.frame.get(register);
+    if (value instanceof List) return this.#sizesIn.get(value) ?? value;
+    return this.#sizes.get(register) ?? value;
+  }
+
+  #noteSizes(outputs: readonly number[]): void {
+    outputs.forEach((register, at) => {
+      const made = this.#made[at] ?? null;
+      const value = this.frame.get(register);
+      if (made instanceof SymNode) this.#sizes.set(register, made);
+      else this.#sizes.delete(register);
+      if (Array.isArray(made) && value instanceof List && isSymbolic(made)) this.#sizesIn.set(value, made);
+    });
+  }
+
+  /** The expression that a register holds the number of at the end; null where it holds no such number. */
+  sizeOf(register: number): SymNode | null {
+    return this.#sizes.get(register) ?? null;
   }
 
   // ---- values

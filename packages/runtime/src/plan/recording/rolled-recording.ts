@@ -69,7 +69,8 @@ class RecordingRoller {
   }
 
   roll(): Recorded | null {
-    const { draws, hostSteps, notesFaults } = this.recording;
+    const { draws, env, hostSteps, notesFaults } = this.recording;
+    if (env) return null;
     if (this.#trips > MAX_TRIPS || this.#looksAtStorages()) return null;
     if (draws.length > 0 || hostSteps.length > 0 || notesFaults || !this.#isEven()) return null;
     const results = this.#results();
@@ -311,6 +312,7 @@ class RecordingRoller {
     const liveIns = this.#liveIns();
     return {
       frame: recording.frame,
+      env: null,
       gradEnabled: recording.gradEnabled,
       notesFaults: false,
       firstSerial: recording.firstSerial,
@@ -328,6 +330,7 @@ class RecordingRoller {
       appends,
       sourceOf: (register) =>
         results.has(register) || register === loop.body.counter ? -1 : recording.sourceOf(register),
+      sizeOf: () => null,
       liveInOf: (value) => recording.liveInOf(value),
       isConstant: (value) => recording.isConstant(value),
       isOfFaults: (storage) => recording.isOfFaults(storage),

@@ -1,0 +1,58 @@
+import { symbolicArguments, type OperatorRow } from '@cresset/operators';
+import type { IValue, SymInt } from '@cresset/tensor';
+import type { Instruction } from '../../interpreter/code/instruction.ts';
+
+/** What an instruction is given: a value, or what a number or a list of numbers is worked out of. */
+export type SymbolicValue = IValue | SymInt | readonly SymInt[];
+
+const rowOf = (instruction: Instruction): OperatorRow | null =>
+  instruction.op === 'OP' || instruction.op === 'DIRECT' ? instruction.operand.row : null;
+
+/**
+ * What an instruction makes of sizes, one for each output: expressions, lists of such, or null for what is no number. Null where it goes by the numbers
+ * themselves.
+ */
+export function sizesMadeBy(
+  instruction: Instruction,
+  values: readonly SymbolicValue[],
+): readonly (SymInt | readonly SymInt[] | null)[] | null {
+  switch (instruction.op) {
+    case 'MOVE':
+    case 'MOVE_PLAIN':
+    case 'LIST_UNPACK': {
+      const given = instruction.op === 'LIST_UNPACK' ? values[0] : values;
+      return Array.isArray(given) ? given.map((value) => asSize(value)) : null;
+    }
+    case 'DROP':
+      return [];
+    case 'LIST_CONSTRUCT': {
+      const items = values.map(asSize);
+      return items.every((item) => item !== null) ? [items as SymInt[]] : null;
+    }
+    default: {
+      const sizes = rowOf(instruction)?.sizes as
+        | ((...args: unknown[]) => SymInt | readonly SymInt[] | boolean | null)
+        | undefined;
+      const made = sizes?.(...values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
+      if (typeof made === 'boolean') return [null];
+      return made === undefined || made === null ? null : [made];
+    }
+  }
+}
+
+/** A number as a size; null for what is none. */
+function asSize(value: unknown): SymInt | readonly SymInt[] | null {
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'object' && value !== null && ('env' in value || Array.isArray(value))
+    ? (value as SymInt)
+    : null;
+}
+
+/** Whether the kernels of an operator take expressions in the place of whole numbers. */
+export const takesSizes = (instruction: Instruction): boolean => rowOf(instruction)?.takesSizes !== undefined;
+
+/** Has the operator of an instruction be given expressions in the place of its numbers; null has nobody be given some. */
+export function giveSizes(instruction: Instruction | null, values: readonly SymbolicValue[]): void {
+  const row = instruction && rowOf(instruction);
+  symbolicArguments.now = row ? { row, values } : null;
+}

@@ -1,0 +1,71 @@
+import { deviceByteLength, type ScalarType, type ShapeEnv, type Storage, type SymNode } from '@cresset/tensor';
+import type { CommandList, ComputeDevice, Kernel, LaunchRecorder, RecordedLaunch } from '@cresset/tensorexpr';
+
+/** A launch of a list whose kernel has sizes that may be others. */
+export interface SizedLaunch {
+  /** Which of the list it is. */
+  readonly at: number;
+  readonly kernel: Kernel;
+  /** Where a storage is among the buffers of the list. */
+  placeOf(storage: Storage): number;
+}
+
+/** A scratch buffer: as large as the largest of what lies in it one after the other. */
+export interface SizedScratch {
+  /** Bytes of the largest of those that are always as large. */
+  readonly byteLength: number;
+  readonly values: readonly { readonly dtype: ScalarType; readonly bytes: SymNode }[];
+}
+
+/** What of a list is made for some sizes. */
+interface MadeForSizes {
+  readonly launches: ReadonlyMap<number, RecordedLaunch>;
+  readonly scratch: readonly number[];
+}
+
+/** Sets of sizes that launches are kept for: those that come in turns are made ready once. */
+const MOST_KEPT = 64;
+
+/** The sizes of a stretch that may be others with each replay, and what of its list is made for those of now. */
+export class StretchSizes {
+  #generation: number;
+  /** By the numbers that symbols stand for; what was used last comes last. */
+  readonly #made = new Map<string, MadeForSizes>();
+
+  constructor(
+    readonly env: ShapeEnv,
+    private readonly list: CommandList,
+    private readonly recorder: LaunchRecorder,
+    private readonly launches: readonly SizedLaunch[],
+    private readonly scratch: readonly SizedScratch[],
+  ) {
+    this.#generation = env.generation;
+  }
+
+  /** Makes the list ready for the sizes of now; false where the device would make something else of a kernel then. */
+  fit(device: ComputeDevice): boolean {
+    if (this.#generation === this.env.generation) return true;
+    const key = this.env.symbols.map(({ value }) => value).join();
+    const made = this.#made.get(key) ?? this.#make(device);
+    if (!made) return false;
+    this.#made.delete(key);
+    this.#made.set(key, made);
+    if (this.#made.size > MOST_KEPT) this.#made.delete(this.#made.keys().next().value!);
+    this.recorder.change(this.list, made.launches, made.scratch);
+    this.#generation = this.env.generation;
+    return true;
+  }
+
+  #make(device: ComputeDevice): MadeForSizes | null {
+    const launches = new Map<number, RecordedLaunch>();
+    for (const { at, kernel, placeOf } of this.launches) {
+      const launch = this.recorder.prepareAgain(kernel);
+      if (!launch) return null;
+      launches.set(at, { launch, places: launch.bindings.map(({ operand }) => placeOf(operand.tensor.storage)) });
+    }
+    const scratch = this.scratch.map(({ byteLength, values }) =>
+      Math.max(byteLength, ...values.map(({ dtype, bytes }) => deviceByteLength(device, dtype, bytes.value))),
+    );
+    return { launches, scratch };
+  }
+}

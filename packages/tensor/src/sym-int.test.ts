@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import {
+  hint,
+  peek,
+  settle,
+  ShapeEnv,
+  symAdd,
+  symEq,
+  symFloorDiv,
+  symLt,
+  symMax,
+  symMin,
+  symMod,
+  symMul,
+  symSub,
+  type SymInt,
+} from './sym-int.ts';
+
+const setUp = (...values: number[]): { env: ShapeEnv; of: SymInt[] } => {
+  const env = new ShapeEnv();
+  return { env, of: values.map((value) => env.symbol(value)) };
+};
+
+describe('expressions of sizes', () => {
+  test('are other numbers once symbols are', () => {
+    const {
+      env,
+      of: [s, t],
+    } = setUp(5, 7);
+    const size = symAdd(symMul(s, symAdd(t, 1)), symFloorDiv(t, 2));
+    expect(hint(size)).toBe(43);
+    env.assign([2, 10]);
+    expect(hint(size)).toBe(27);
+    expect(env.guards).toEqual([]);
+  });
+
+  test('that are worked out in other ways are the same', () => {
+    const {
+      of: [s, t],
+    } = setUp(5, 7);
+    expect(symMul(symAdd(s, 1), t)).toBe(symAdd(t, symMul(t, s)));
+    expect(symSub(symAdd(s, 1), s)).toBe(1);
+    expect(symFloorDiv(symMul(s, 6), 3)).toBe(symMul(2, s));
+    expect(symMod(symMul(s, 4), 4)).toBe(0);
+    expect(symMax(symAdd(s, 1), s)).toBe(symAdd(s, 1));
+    expect(symMin(s, 1)).toBe(1);
+  });
+});
+
+describe('guards', () => {
+  test('are noted where an answer hangs on numbers, and nowhere else', () => {
+    const {
+      env,
+      of: [s, t],
+    } = setUp(5, 7);
+    expect([symEq(s, s), symEq(s, 1), symLt(0, symMul(s, t)), symLt(symAdd(s, 1), s)]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(env.guards).toEqual([]);
+    expect([symEq(s, t), symLt(s, t), symEq(t, 7)]).toEqual([false, true, true]);
+    expect(env.guards).toHaveLength(3);
+    env.assign([6, 7]);
+    expect(env.holds()).toBe(true);
+    env.assign([7, 7]);
+    expect(env.holds()).toBe(false);
+    env.assign([8, 9]);
+    expect(env.holds()).toBe(false);
+  });
+
+  test('hold what is settled to its number', () => {
+    const {
+      env,
+      of: [s],
+    } = setUp(5);
+    expect(settle(symMul(s, 2))).toBe(10);
+    expect(env.holds()).toBe(true);
+    env.assign([6]);
+    expect(env.holds()).toBe(false);
+  });
+
+  test('are not noted of what is done again for other numbers, nor when the recording is over', () => {
+    const {
+      env,
+      of: [s],
+    } = setUp(5);
+    expect(peek(() => settle(s))).toBe(5);
+    env.close();
+    expect(settle(s)).toBe(5);
+    expect(env.guards).toEqual([]);
+  });
+});

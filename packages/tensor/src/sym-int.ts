@@ -1,0 +1,363 @@
+/**
+ * Sizes that may be other numbers the next time, as PyTorch's SymInt (c10/core/SymInt.h): what is worked out of them while a program is recorded is kept as
+ * an expression. Who goes by the number itself adds a guard: what was recorded then holds only where that comes out the same.
+ */
+export type SymInt = number | SymNode;
+
+/** What has to hold of `node`, a difference, for what was recorded: it is zero, is not, or is below zero, or not. */
+interface Guard {
+  readonly node: SymNode;
+  readonly holds: (value: number) => boolean;
+  readonly text: string;
+}
+
+/** Products of nodes that cannot be taken apart, each so many times. */
+interface Term {
+  readonly coefficient: number;
+  readonly factors: readonly SymNode[];
+}
+
+/** A symbol stands for no number below this: sizes of 0 and 1 are programs of their own (`torch.export` specialises them too). */
+export const LEAST_SYMBOL = 2;
+
+/** Of what is in the midst of a question that no answer holds for: the number of now is taken, and nothing is noted. */
+let peeking = 0;
+
+/** Does what goes by the numbers of now, and is done again for others. */
+export function peek<Result>(ask: () => Result): Result {
+  peeking++;
+  try {
+    return ask();
+  } finally {
+    peeking--;
+  }
+}
+
+/** Recordings with symbols that go on: without, no size is one. */
+let open = 0;
+
+/** Whether sizes may be expressions at all now. */
+export const hasSymbols = (): boolean => open > 0;
+
+/** The symbols of a recording, what was worked out of them, and what it goes by (PyTorch's ShapeEnv). */
+export class ShapeEnv {
+  readonly symbols: SymNode[] = [];
+  readonly #guards = new Map<string, Guard>();
+  readonly #nodes = new Map<string, SymNode>();
+  readonly #values: number[] = [];
+  /** Counts the sets of numbers that symbols stood for. */
+  generation = 0;
+  #isClosed = false;
+
+  constructor() {
+    open++;
+  }
+
+  /** Whether the recording is over: what goes by numbers takes those of now. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  close(): void {
+    if (!this.#isClosed) open--;
+    this.#isClosed = true;
+  }
+
+  /** Nothing is noted: what goes by numbers now is worked out as expressions beside that. */
+  isPaused = false;
+
+  /** A new symbol, with the number that it stands for now. */
+  symbol(value: number): SymNode {
+    const at = this.symbols.length;
+    const node = new SymNode(this, `s${at}`, null, LEAST_SYMBOL, () => this.#values[at]);
+    this.#values.push(value);
+    this.symbols.push(node);
+    return node;
+  }
+
+  /** Has symbols stand for other numbers, the first ones of those there are. */
+  assign(values: readonly number[]): void {
+    values.forEach((value, at) => this.set(at, value));
+  }
+
+  /** Has one symbol stand for another number. */
+  set(at: number, value: number): void {
+    if (value === this.#values[at]) return;
+    this.#values[at] = value;
+    this.generation++;
+  }
+
+  /** Has what is recorded hold for the numbers of now alone. */
+  settle(): void {
+    for (const symbol of this.symbols) settle(symbol);
+  }
+
+  /** Whether all that was gone by comes out the same for the numbers of now. */
+  holds(): boolean {
+    for (const { node, holds } of this.#guards.values()) if (!holds(node.value)) return false;
+    return true;
+  }
+
+  /** What it goes by, for people to read. */
+  get guards(): string[] {
+    return [...this.#guards.values()].map(({ text }) => text);
+  }
+
+  /** So many guards there are: what was noted since can be taken back. */
+  get mark(): number {
+    return this.#guards.size;
+  }
+
+  note(node: SymNode, sign: '==' | '!=' | '<' | '>=', holds: (value: number) => boolean): void {
+    if (peeking > 0 || this.isPaused || this.isClosed) return;
+    const text = `${node.text} ${sign} 0`;
+    if (!this.#guards.has(text)) this.#guards.set(text, { node, holds, text });
+  }
+
+  node(text: string, terms: ReadonlyMap<string, Term> | null, least: number, evaluate: () => number): SymNode {
+    let node = this.#nodes.get(text);
+    if (!node) this.#nodes.set(text, (node = new SymNode(this, text, terms, least, evaluate)));
+    return node;
+  }
+}
+
+/** An expression of symbols: a sum of products, or something that is no sum. */
+export class SymNode {
+  /** The sum that it is: its terms by their factors, the number without any by ''. */
+  readonly terms: ReadonlyMap<string, Term>;
+  #value = NaN;
+  #generation = -1;
+
+  /**
+   * @param terms null where it is no sum
+   * @param least a number that it is never below
+   */
+  constructor(
+    readonly env: ShapeEnv,
+    readonly text: string,
+    terms: ReadonlyMap<string, Term> | null,
+    readonly least: number,
+    private readonly evaluate: () => number,
+  ) {
+    this.terms = terms ?? new Map([[text, { coefficient: 1, factors: [this] }]]);
+  }
+
+  /** The number that it is now. */
+  get value(): number {
+    const { generation } = this.env;
+    if (this.#generation !== generation) {
+      this.#generation = generation;
+      this.#value = this.evaluate();
+    }
+    return this.#value;
+  }
+
+  /** So that who forgets what it is gets a number, and a guard for it. */
+  valueOf(): number {
+    return settle(this);
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+/** The number of now, for estimates and for what is worked out again: no guard is noted. */
+export const hint = (size: SymInt): number => (typeof size === 'number' ? size : size.value);
+
+/** The number itself: what is recorded holds for it alone. */
+export function settle(size: SymInt): number {
+  if (typeof size === 'number') return size;
+  const { value } = size;
+  symEq(size, value);
+  return value;
+}
+
+export const settleAll = (sizes: readonly SymInt[]): number[] => sizes.map(settle);
+
+export const isSymbolic = (sizes: readonly SymInt[]): boolean => sizes.some((size) => typeof size !== 'number');
+
+/** What a node is now where nobody may note anything any more, and numbers. */
+function plainOf(a: SymInt, b: SymInt): ShapeEnv | null {
+  const env = typeof a !== 'number' ? a.env : typeof b !== 'number' ? b.env : null;
+  return env === null || env.isClosed || peeking > 0 ? null : env;
+}
+
+export function symAdd(a: SymInt, b: SymInt): SymInt {
+  if (typeof a === 'number' && typeof b === 'number') return a + b;
+  const env = plainOf(a, b);
+  return env ? sumOf(env, [termsOf(a), termsOf(b)]) : hint(a) + hint(b);
+}
+
+export const symSub = (a: SymInt, b: SymInt): SymInt =>
+  typeof a === 'number' && typeof b === 'number' ? a - b : symAdd(a, symMul(b, -1));
+
+export function symMul(a: SymInt, b: SymInt): SymInt {
+  if (typeof a === 'number' && typeof b === 'number') return a * b;
+  const env = plainOf(a, b);
+  if (!env) return hint(a) * hint(b);
+  const products: ReadonlyMap<string, Term>[] = [];
+  for (const one of termsOf(a).values()) {
+    for (const other of termsOf(b).values()) {
+      const factors = [...one.factors, ...other.factors].sort((x, y) => (x.text < y.text ? -1 : 1));
+      const coefficient = one.coefficient * other.coefficient;
+      products.push(new Map([[factors.map(({ text }) => text).join('*'), { coefficient, factors }]]));
+    }
+  }
+  return sumOf(env, products);
+}
+
+export const symProduct = (sizes: readonly SymInt[]): SymInt =>
+  sizes.reduce((product, size) => symMul(product, size), 1);
+
+/** The quotient, rounded down. */
+export function symFloorDiv(a: SymInt, b: SymInt): SymInt {
+  const env = plainOf(a, b);
+  if (!env) return Math.floor(hint(a) / hint(b));
+  const exact = quotientOf(env, a, b);
+  if (exact !== null) return exact;
+  const isPositive = leastOf(a) >= 0 && leastOf(b) >= 0;
+  if (isPositive && leastOf(symSub(b, a)) > 0) return 0;
+  return env.node(`(${textOf(a)} // ${textOf(b)})`, null, isPositive ? 0 : -Infinity, () =>
+    Math.floor(hint(a) / hint(b)),
+  );
+}
+
+/** What is left of a division that rounds down. */
+export const symMod = (a: SymInt, b: SymInt): SymInt => symSub(a, symMul(symFloorDiv(a, b), b));
+
+export function symMax(a: SymInt, b: SymInt): SymInt {
+  if (typeof a === 'number' && typeof b === 'number') return Math.max(a, b);
+  const env = plainOf(a, b);
+  if (!env) return Math.max(hint(a), hint(b));
+  if (leastOf(symSub(a, b)) >= 0) return a;
+  if (leastOf(symSub(b, a)) >= 0) return b;
+  const least = Math.max(leastOf(a), leastOf(b));
+  return env.node(`max(${textOf(a)}, ${textOf(b)})`, null, least, () => Math.max(hint(a), hint(b)));
+}
+
+export function symMin(a: SymInt, b: SymInt): SymInt {
+  const env = plainOf(a, b);
+  if (!env) return Math.min(hint(a), hint(b));
+  if (leastOf(symSub(a, b)) >= 0) return b;
+  if (leastOf(symSub(b, a)) >= 0) return a;
+  const least = Math.min(leastOf(a), leastOf(b));
+  return env.node(`min(${textOf(a)}, ${textOf(b)})`, null, least, () => Math.min(hint(a), hint(b)));
+}
+
+/** Whether two sizes are the same, for all that symbols may stand for where that is known; else a guard is noted. */
+export function symEq(a: SymInt, b: SymInt): boolean {
+  if (typeof a === 'number' && typeof b === 'number') return a === b;
+  const difference = symSub(a, b);
+  if (typeof difference === 'number') return difference === 0;
+  if (leastOf(difference) > 0 || leastOf(symMul(difference, -1)) > 0) return false;
+  const isSame = difference.value === 0;
+  difference.env.note(difference, isSame ? '==' : '!=', (value) => (value === 0) === isSame);
+  return isSame;
+}
+
+export const symNe = (a: SymInt, b: SymInt): boolean => !symEq(a, b);
+
+/** As `symEq`, whether one is below the other. */
+export function symLt(a: SymInt, b: SymInt): boolean {
+  if (typeof a === 'number' && typeof b === 'number') return a < b;
+  const difference = symSub(a, b);
+  if (typeof difference === 'number') return difference < 0;
+  if (leastOf(difference) >= 0) return false;
+  if (leastOf(symMul(difference, -1)) > 0) return true;
+  const isBelow = difference.value < 0;
+  difference.env.note(difference, isBelow ? '<' : '>=', (value) => value < 0 === isBelow);
+  return isBelow;
+}
+
+export const symLe = (a: SymInt, b: SymInt): boolean => !symLt(b, a);
+export const symGt = (a: SymInt, b: SymInt): boolean => symLt(b, a);
+export const symGe = (a: SymInt, b: SymInt): boolean => !symLt(a, b);
+
+/** Whether sizes are the same, dimension by dimension. */
+export const symSame = (a: readonly SymInt[], b: readonly SymInt[]): boolean =>
+  a === b || (a.length === b.length && a.every((size, dim) => symEq(size, b[dim])));
+
+/** Whether two sizes are the same, where more can be done with such: a guard is noted where they are, and false says nothing. */
+export const symMatches = (a: SymInt, b: SymInt): boolean => hint(a) === hint(b) && symEq(a, b);
+
+/** A node, or the number that it is now where nobody is to go by anything else. */
+export const symbolOf = (node: SymNode): SymInt => (peeking > 0 || node.env.isClosed ? node.value : node);
+
+export const textOf = (size: SymInt): string => String(typeof size === 'number' ? size : size.text);
+
+const leastOf = (size: SymInt): number => (typeof size === 'number' ? size : size.least);
+
+const termsOf = (size: SymInt): ReadonlyMap<string, Term> =>
+  typeof size === 'number' ? new Map([['', { coefficient: size, factors: [] }]]) : size.terms;
+
+/** A sum of sums; a number where nothing else is left, a node that is no sum where that alone is. */
+function sumOf(env: ShapeEnv, sums: readonly ReadonlyMap<string, Term>[]): SymInt {
+  const terms = new Map<string, Term>();
+  for (const sum of sums) {
+    for (const [key, { coefficient, factors }] of sum) {
+      const total = coefficient + (terms.get(key)?.coefficient ?? 0);
+      if (total === 0) terms.delete(key);
+      else terms.set(key, { coefficient: total, factors });
+    }
+  }
+  const keys = [...terms.keys()].sort();
+  if (keys.length === 0) return 0;
+  if (keys.length === 1) {
+    const { coefficient, factors } = terms.get(keys[0])!;
+    if (factors.length === 0) return coefficient;
+    if (coefficient === 1 && factors.length === 1) return factors[0];
+  }
+  const text = keys.map((key) => textOfTerm(key, terms.get(key)!)).join(' + ');
+  let least = 0;
+  for (const { coefficient, factors } of terms.values()) {
+    if (factors.length === 0) least += coefficient;
+    else if (coefficient > 0 && factors.every((factor) => factor.least >= 0))
+      least += coefficient * factors.reduce((product, factor) => product * factor.least, 1);
+    else least = -Infinity;
+  }
+  const parts = [...terms.values()];
+  return env.node(text, terms, least, () => {
+    let sum = 0;
+    for (const { coefficient, factors } of parts) {
+      let product = coefficient;
+      for (const factor of factors) product *= factor.value;
+      sum += product;
+    }
+    return sum;
+  });
+}
+
+const textOfTerm = (key: string, { coefficient }: Term): string =>
+  key === '' ? `${coefficient}` : coefficient === 1 ? key : `${coefficient}*${key}`;
+
+/** A sum divided by a product that divides each of its terms; null where one is left. */
+function quotientOf(env: ShapeEnv, size: SymInt, by: SymInt): SymInt | null {
+  const [divisor, ...others] = termsOf(by).values();
+  if (others.length > 0) return ratioOf(size, by);
+  const quotients = new Map<string, Term>();
+  for (const { coefficient, factors } of termsOf(size).values()) {
+    const left = [...factors];
+    for (const factor of divisor.factors) {
+      const at = left.indexOf(factor);
+      if (at < 0) return null;
+      left.splice(at, 1);
+    }
+    if (coefficient % divisor.coefficient !== 0) return null;
+    const key = left.map(({ text }) => text).join('*');
+    quotients.set(key, { coefficient: coefficient / divisor.coefficient, factors: left });
+  }
+  return sumOf(env, [quotients]);
+}
+
+/** How many times a sum is another one; null where it is no whole number of times that, whatever symbols stand for. */
+function ratioOf(size: SymInt, by: SymInt): number | null {
+  const [terms, divisors] = [termsOf(size), termsOf(by)];
+  let ratio: number | null = null;
+  for (const [key, { coefficient }] of divisors) {
+    const own = (terms.get(key)?.coefficient ?? 0) / coefficient;
+    if (!Number.isInteger(own) || own !== (ratio ?? own)) return null;
+    ratio = own;
+  }
+  return terms.size === divisors.size ? ratio : null;
+}
