@@ -108,6 +108,18 @@ describe('StorageLedger', () => {
       expect(handedOut!.storage.isDisposed).toBe(false);
     });
 
+    it('spares what the derivatives of a later run need, which replaces it', () => {
+      const stateful = program();
+      const state = leave(stateful);
+      stateful.run((ledger, set) => {
+        ledger.handOut(state.storage);
+        set(0, made(ledger));
+        return [];
+      });
+      lose(stateful);
+      expect(state.storage.isDisposed).toBe(false);
+    });
+
     it('spares what another attribute holds, until that one loses it too', () => {
       const stateful = program();
       const state = leave(stateful);

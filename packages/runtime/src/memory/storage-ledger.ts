@@ -104,6 +104,11 @@ export class StorageLedger {
     this.kept.notePlace(object, slot);
   }
 
+  /** Somebody else has `storage` too, which an earlier run made: it is not freed when attributes lose it. */
+  handOut(storage: Storage): void {
+    this.kept.handOut(storage);
+  }
+
   /**
    * Ends the run: frees everything it made that can be reached neither from `outside` (results and arguments: the caller's now) nor
    * from `attributes` of the module, where later runs may replace it.

@@ -61,7 +61,11 @@ export abstract class GradNode {
     const found: HeldTensor[] = [];
     for (const tensor of this.savedTensors()) {
       const entry = ledger.entries.get(tensor.storage);
-      if (!entry) continue;
+      if (!entry) {
+        // A state of an earlier run, say, which this one replaces.
+        ledger.handOut(tensor.storage);
+        continue;
+      }
       hold(tensor, ledger);
       found.push({ tensor, entry });
     }

@@ -91,7 +91,7 @@ export class Recorder implements OperatorObserver {
   /** A tensor outlives the registers of the run, as what steps keep does. */
   holdOn(tensor: Tensor, ledger: StorageLedger): void {
     const entry = ledger.entries.get(tensor.storage);
-    if (!entry) return;
+    if (!entry) return ledger.handOut(tensor.storage);
     hold(tensor, ledger);
     this.#held.push({ tensor, entry });
   }
