@@ -65,7 +65,7 @@ interface Allowance {
 /** A launch costs next to nothing, but what lies between two of them is written and read again. */
 const onHost: Allowance = { total: 1e4, ratio: 0.1, longest: Infinity };
 /** Layer norms go with the products behind them in vision transformers of 197 positions. */
-const inSoftware: Allowance = { total: 1.5e7, ratio: 0.25, longest: Infinity };
+const inSoftware: Allowance = { total: 1.4e7, ratio: 0.25, longest: Infinity };
 const onGpu: Allowance = { total: 3e7, ratio: 1, longest: 32768 };
 
 const allowanceOf = ({ host, software }: DeviceCapabilities): Allowance =>
