@@ -28,6 +28,7 @@ export interface TensorFlow {
   ): TensorFlowTensor;
   maxPool(x: TensorFlowTensor, size: number, strides: number, pad: 'same' | 'valid'): TensorFlowTensor;
   softmax(x: TensorFlowTensor, axis: number): TensorFlowTensor;
+  logSoftmax(x: TensorFlowTensor, axis: number): TensorFlowTensor;
   moments(x: TensorFlowTensor, axis: number, keepDims: boolean): { mean: TensorFlowTensor; variance: TensorFlowTensor };
   sum(x: TensorFlowTensor, axis: number): TensorFlowTensor;
   reshape(x: TensorFlowTensor, shape: readonly number[]): TensorFlowTensor;

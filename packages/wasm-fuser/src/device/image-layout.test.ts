@@ -119,6 +119,33 @@ const settings: Record<string, Setting> = {
   },
   'of taps that are apart': { channels: 3, filters: 4, size: [12, 11], kernel: [3, 3], padding: 2, dilation: 2 },
   'of one filter a group': { groups: 19, channels: 1, filters: 1, size: [7, 7], kernel: [5, 5], padding: 2 },
+  'without a border': { channels: 5, filters: 7, size: [9, 18], kernel: [3, 3], padding: 0 },
+  'without a border, of every other window': {
+    channels: 4,
+    filters: 6,
+    size: [15, 21],
+    kernel: [7, 5],
+    stride: 2,
+    padding: 0,
+  },
+  'without a border, of taps that are apart': {
+    channels: 3,
+    filters: 4,
+    size: [12, 13],
+    kernel: [3, 3],
+    padding: 0,
+    dilation: 2,
+  },
+  'without a border, of one line': { channels: 3, filters: 4, size: [1, 40], kernel: [1, 5], padding: 0 },
+  'without a border, of one column of taps': { channels: 6, filters: 4, size: [12, 8], kernel: [5, 1], padding: 0 },
+  'without a border, of one filter a group': {
+    groups: 19,
+    channels: 1,
+    filters: 1,
+    size: [9, 9],
+    kernel: [5, 5],
+    padding: 0,
+  },
   'in bands of lines': { groups: 2, channels: 40, filters: 14, size: [90, 90], kernel: [3, 3], padding: 1 },
 };
 
@@ -140,7 +167,8 @@ describe('a convolution', () => {
   });
 
   test.each([
-    ['without a border has its windows packed', { padding: 0 }],
+    ['without a border, whose lines leave lanes to many rows, has its windows packed', { padding: 0, filters: 60 }],
+    ['of single elements packs them', { padding: 0, kernel: [1, 1] as const }],
     ['of short lines has its windows packed', { padding: 1, size: [9, 4] as const }],
   ])('%s', async (_, other) => {
     const device = new WasmDevice();

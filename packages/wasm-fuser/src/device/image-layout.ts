@@ -6,6 +6,8 @@ const IMAGE = 1 << 18;
 const SUMS = 1 << 17;
 /** Windows beside each other below which columns are better packed. */
 const LEAST_WIDTH = 5;
+/** Rows that can be multiplied with an element of a plain side in the time in which it is packed. */
+const PACKED_ROWS = 6;
 /** Elements of the left side that are packed at most: it stays while lines go by. */
 const MOST_LEFT = 1 << 22;
 /** A multiple of all heights of tiles. */
@@ -44,6 +46,8 @@ export function imageLayout(kernel: NormalContraction, windows: Windows): ImageL
   const [m, k] = [extentOf(kernel.m), pointsOf(kernel.k)];
   if (width < LEAST_WIDTH || m * k > MOST_LEFT) return null;
   const vectors = Math.ceil(width / 4);
+  // Lanes beyond the end of a line are multiplied for nothing.
+  if (!windows.hasBorder && m * ((4 * vectors) / width - 1) > PACKED_ROWS) return null;
   const pitch = 4 * Math.ceil(vectors + reach.columns / 4);
   const planes = pointsOf(windows.planes);
   const fitting = Math.floor(IMAGE / (planes * pitch)) - reach.lines;

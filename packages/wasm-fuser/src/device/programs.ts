@@ -251,7 +251,7 @@ export class Programs {
     // Stretches of elements begin where four of them do.
     const least = normal.kind === 'nest' && pointsOfNest(normal).axes[0] === pointsOfNest(normal).lanes ? 4 : 1;
     const atOnce = Math.max(least, Math.floor(PIECE_STEPS / Math.max(steps, 1) / 4) * 4);
-    const key = keyOf(normal, signature) + (terms ? `terms${terms.isPower}` : '');
+    const key = keyOf(normal, signature) + (terms ? `terms${terms.most !== null}` : '');
     const compiled = this.#find<NestFunctions>(key, normal, signature, null, terms);
     const { functions, module, compilation } = compiled;
     return {

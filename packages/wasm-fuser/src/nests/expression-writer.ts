@@ -19,7 +19,7 @@ import { countUp, choose, i32, i32x4, i64, v128, when, whenVector, type Code, ty
 import type { FunctionBody, ModuleBuilder, ValueType } from '../module.ts';
 import { doubles } from './functions/doubles.ts';
 import { Elements, elementShift } from './elements.ts';
-import { expBelowZero, LARGEST_ANGLE, singles } from './functions/float-functions.ts';
+import { LARGEST_ANGLE, shareOfPowers, singles } from './functions/float-functions.ts';
 import { beforeConstant, type Floats, type Keep, type MultiplyAdd } from './functions/floats.ts';
 import {
   integerLanesBinary,
@@ -66,9 +66,11 @@ export class ExpressionWriter {
   readonly elements: Elements;
   /** The lanes of a vector, by number. */
   readonly #lanes: readonly number[];
-  readonly #belowOne = new Set<Expr>();
+  readonly #shares = new Set<Expr>();
+  readonly #ordered = new Set<ReduceExpr>();
   /** Where what the first group loads begins, of loads that are written for one group after the other. */
   readonly #firstAddresses = new Map<LoadExpr, Code>();
+  #rows: ReduceExpr | null = null;
   readonly #besideSteps = new Map<ReduceExpr, (scope: Scope) => void>();
 
   /**
@@ -101,9 +103,24 @@ export class ExpressionWriter {
     this.#besideSteps.set(reduction, write);
   }
 
-  /** Tells the writer of an `exp` that it is of nothing above 0. */
-  neverAboveOne(power: Expr): void {
-    this.#belowOne.add(power);
+  /** Has a sum in each lane be made along its own row. */
+  goByRows(sum: ReduceExpr): void {
+    this.#rows = sum;
+  }
+
+  goesByRows(reduction: ReduceExpr): boolean {
+    return this.#rows === reduction && !this.singleSteps.has(reduction.axes.at(-1)!);
+  }
+
+  /** Tells the writer of powers of a softmax, and the maximum that they are told from, that any multiple will do, and that a NaN is in the sum of powers anyway. */
+  makeShares(power: Expr, most: ReduceExpr): void {
+    this.#shares.add(power);
+    this.#ordered.add(most);
+  }
+
+  /** Whether nobody asks if a NaN was among what a maximum is of. */
+  isOrdered(most: ReduceExpr): boolean {
+    return this.#ordered.has(most);
   }
 
   besideSteps(reduction: ReduceExpr): ((scope: Scope) => void) | undefined {
@@ -259,7 +276,7 @@ export class ExpressionWriter {
         return { form: 'lanes', code: this.elements.side(dtype, checked(at(this.first(offset, scope))), keep) };
       // Groups lie one behind the other: what is known when the code is written is added by the instruction that loads.
       const { current } = this.groups;
-      if (current === 0) this.#firstAddresses.set(expr, this.keep(scope, 'i32', at(this.first(offset, scope))));
+      if (current === 0) this.#firstAddresses.set(expr, this.firstAddress(expr, scope));
       const between = this.floats.lanes * current * elementSize(dtype);
       return { form: 'lanes', code: this.elements.side(dtype, this.#firstAddresses.get(expr)!, keep, between) };
     }
@@ -274,6 +291,17 @@ export class ExpressionWriter {
     return { form: 'lanes', code: this.#gatherAnywhere(expr, scope, at, checked, keep) };
   }
 
+  /** Where the first lane of neighbours lies: what does not change along the loop is added up before it. */
+  firstAddress(place: Pick<LoadExpr, 'operand' | 'offset'>, scope: Scope): Code {
+    const terms = termsOf(place.offset);
+    const bytes = (index: Code): Code => i32.shl(index, elementShift(place.operand.dtype));
+    const before = sumOf(terms.filter((term) => !this.differs(term, scope)));
+    const within = sumOf(terms.filter((term) => this.differs(term, scope)));
+    const home = this.#homes.homeOf(before, scope);
+    const start = this.keep(home, 'i32', i32.add(this.address(place), bytes(this.valueIn('scalar', before, scope))));
+    return this.keep(scope, 'i32', i32.add(start, bytes(this.first(within, scope))));
+  }
+
   /** Elements of which the places are not linear in the lanes, such as those of windows: neighbours more often than not. */
   #gatherAnywhere(
     { operand: { dtype }, offset }: LoadExpr,
@@ -283,9 +311,8 @@ export class ExpressionWriter {
     keep: Keep,
   ): Code {
     const terms = termsOf(offset);
-    const sum = (some: readonly Expr[]): Expr => some.reduce((x, y) => binary('add', x, y), constant('i32', 0) as Expr);
-    const { lanes, areBeside } = this.placesOf(sum(terms.filter((term) => this.differs(term, scope))), scope);
-    const shared = this.valueIn('scalar', sum(terms.filter((term) => !this.differs(term, scope))), scope);
+    const { lanes, areBeside } = this.placesOf(sumOf(terms.filter((term) => this.differs(term, scope))), scope);
+    const shared = this.valueIn('scalar', sumOf(terms.filter((term) => !this.differs(term, scope))), scope);
     const addresses = lanes.map((lane) => checked(at(i32.add(shared, lane))));
     if (dtype !== this.floats.dtype) return this.elements.gathered(dtype, addresses, keep);
     return whenVector(
@@ -344,7 +371,7 @@ export class ExpressionWriter {
     if (x.type === 'float') {
       const { floats } = this;
       const lanes = scope.lanes && this.differs(x, scope) ? floats.lanes : 1;
-      const known = floats === singles && this.#belowOne.has(expr) ? expBelowZero : floats.unary[fn];
+      const known = floats === singles && this.#shares.has(expr) ? shareOfPowers : floats.unary[fn];
       const rare = (): Code => this.#rare.unary(fn, code, lanes);
       if (!known) return this.#floatResult(fn, rare(), scope, x);
       if (fn !== 'sin' && fn !== 'cos') return this.#floatResult(fn, known(code, keep, this.multiplyAdd), scope, x);
@@ -570,6 +597,8 @@ export class ExpressionWriter {
     scope.code.push(when(condition, inner.code));
   }
 }
+
+const sumOf = (terms: readonly Expr[]): Expr => terms.reduce((x, y) => binary('add', x, y), constant('i32', 0) as Expr);
 
 const predicates = new Set(['isnan', 'isinf', 'isfinite', 'signbit', 'eq', 'ne', 'lt', 'le', 'gt', 'ge']);
 

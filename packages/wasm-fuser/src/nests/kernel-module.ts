@@ -9,7 +9,7 @@ import {
 import type { LinearMemory } from '../linear-memory.ts';
 import { ModuleBuilder } from '../module.ts';
 import { writeContraction } from './contraction-writer.ts';
-import { goesByLine, writeLoops } from './nest-writer.ts';
+import { goesByLine, sumOfRows, writeLoops } from './nest-writer.ts';
 import { REDUCTION_BORDERS } from './reductions.ts';
 import { rareFunctions, rareImports } from './functions/rare-functions.ts';
 import { tileOf } from './tiles.ts';
@@ -80,6 +80,7 @@ export function lengthsKey(kernel: NormalKernel): string {
   for (const reduction of reductionsIn(expressionsIn(kernel))) axes.push(...reduction.axes);
   const lengths = axes.map((axis) => REDUCTION_BORDERS.filter((border) => extentOf(axis) >= border).length).join('');
   if (kernel.kind === 'recurrence' && goesByLine(kernel)) return `${lengths}lines`;
+  if (kernel.kind !== 'contraction' && sumOfRows(kernel)) return `${lengths}rows`;
   const tile = kernel.kind === 'nest' && tileOf(kernel);
   return tile ? `${lengths}across${kernel.axes.indexOf(tile.across)}` : lengths;
 }

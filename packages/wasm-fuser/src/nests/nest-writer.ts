@@ -10,6 +10,7 @@ import {
   type KernelSignature,
   type LoopNest,
   type Recurrence,
+  type ReduceExpr,
   type Store,
 } from '@cresset/tensorexpr';
 import { i32, type Code } from '../code.ts';
@@ -98,7 +99,9 @@ export function writeLoops(
         const writer = new ExpressionWriter(module, body, signature, pointer, root, single);
         if (nest.kind === 'recurrence') writer.changeOverTime(nest);
         if (terms) writer.alongside(terms.reduction, (scope) => writeElements(writer, terms.store, scope));
-        if (terms?.isPower) writer.neverAboveOne(terms.store.value);
+        const rows = sumOfRows(nest);
+        if (rows) writer.goByRows(rows);
+        if (terms?.most) writer.makeShares(terms.store.value, terms.most);
         const roots = [...nest.stores, ...(terms ? [terms.store] : [])].flatMap(expressionsOf);
         writer.announce(roots);
         writer.markRisky(roots);
@@ -115,20 +118,45 @@ export function writeLoops(
   }
 }
 
+/** The innermost loop, of which four steps are taken at once where that goes. */
+const lanesOf = (nest: LoopNest | Recurrence): AxisExpr | undefined =>
+  nest.kind === 'nest' ? pointsOfNest(nest).lanes : [...nest.axes, ...nest.innerAxes].at(-1);
+
+/** Reductions that differ along an axis and are of elements that lie side by side along another: rows that lie apart. */
+const reductionsAcross = ({ stores }: LoopNest | Recurrence, axis: AxisExpr, freeAxes: FreeAxes): ReduceExpr[] =>
+  reductionsIn(stores.flatMap(expressionsOf)).filter(
+    ({ body, axes }) =>
+      freeAxes.of(body).has(axis) && prefersLanes(body, axes.at(-1)!, freeAxes) && !prefersLanes(body, axis, freeAxes),
+  );
+
+/** Elements of rows that are gone through four at once: the last cache is faster so, memory where it is read from one end to the other. */
+const CACHED_ROWS = 1 << 20;
+
+/**
+ * The sum that a nest makes of rows that lie apart, as a product of a matrix and a vector does: four rows are gone through at once, and what they have
+ * in common, the vector, is read once. Several sums that meet the same vector are made in one loop instead, a row of each. Goes by the numbers of
+ * this launch.
+ */
+export function sumOfRows(nest: LoopNest | Recurrence): ReduceExpr | null {
+  const lanes = lanesOf(nest);
+  const freeAxes = new FreeAxes();
+  const [sum, ...others] = lanes ? reductionsAcross(nest, lanes, freeAxes) : [];
+  if (!sum || others.length > 0) return null;
+  const isPlain = sum.fn === 'sum' && sum.body.type === 'float' && reductionsIn([sum.body]).length === 0;
+  return isPlain && pointsOf([lanes!, ...sum.axes]) <= CACHED_ROWS ? sum : null;
+}
+
 /** Loops of which steps cannot be taken at once, or are better not. */
 function loopsOfSingleSteps(nest: LoopNest | Recurrence): Set<AxisExpr> {
   const freeAxes = new FreeAxes();
-  const last = nest.kind === 'nest' ? pointsOfNest(nest).lanes : [...nest.axes, ...nest.innerAxes].at(-1);
+  const last = lanesOf(nest);
   if (!last) return new Set();
   const isLocal = (store: Store): boolean => {
     const has = (expr: Expr | undefined): boolean => expr !== undefined && freeAxes.of(expr).has(last);
     if (!expressionsOf(store).some(has)) return store.combine === undefined;
     return !store.combine && !has(store.guard) && has(store.offset) && strideOf(store.offset, last, freeAxes) !== null;
   };
-  const isAcross = reductionsIn(nest.stores.flatMap(expressionsOf)).some(
-    ({ body, axes }) =>
-      freeAxes.of(body).has(last) && prefersLanes(body, axes.at(-1)!, freeAxes) && !prefersLanes(body, last, freeAxes),
-  );
+  const isAcross = !sumOfRows(nest) && reductionsAcross(nest, last, freeAxes).length > 0;
   return new Set(nest.stores.every(isLocal) && !isAcross ? [] : [last]);
 }
 
@@ -147,7 +175,7 @@ function writePoints(writer: ExpressionWriter, nest: LoopNest, root: Scope, from
     within(scope, (outer, axis) => writer.loops([axis], outer, (each) => write(inner, each)));
   const fours = (axis: AxisExpr, start: Code, end: Code, scope: Scope, some: readonly Store[]): void => {
     const body = isInside ? (each: Scope): void => write(some, each) : oneByOne;
-    writer.allSteps(axis, start, end, scope, body, groupsAlong(axis, some));
+    writer.allSteps(axis, start, end, scope, body, groupsAlong(writer, axis, some));
   };
   if (lanes && axes.length === 1 && axes[0] === lanes) {
     fours(lanes, from, to, root, nest.stores);
@@ -166,10 +194,11 @@ function writePoints(writer: ExpressionWriter, nest: LoopNest, root: Scope, from
   });
 }
 
-/** Several fours of results at once where each is a reduction, or made of one. */
-function groupsAlong(axis: AxisExpr, stores: readonly Store[]): number {
+/** Several fours of results at once where each is a reduction, or made of one; rows are several at once anyway. */
+function groupsAlong(writer: ExpressionWriter, axis: AxisExpr, stores: readonly Store[]): number {
   const freeAxes = new FreeAxes();
-  return reductionsIn(stores.flatMap(expressionsOf)).some((reduction) => freeAxes.of(reduction).has(axis)) ? GROUPS : 1;
+  const own = reductionsIn(stores.flatMap(expressionsOf)).filter((reduction) => freeAxes.of(reduction).has(axis));
+  return own.some((reduction) => !writer.goesByRows(reduction)) ? GROUPS : 1;
 }
 
 function writeSteps(
@@ -187,7 +216,14 @@ function writeSteps(
     axis === sequences ? some : [i32.const(0), writer.valueIn('scalar', axis.extent, root)];
   const loops = ([axis, ...rest]: readonly AxisExpr[], scope: Scope): void => {
     if (axis) writer.steps(axis, ...rangeOf(axis), scope, (inner) => loops(rest, inner));
-    else writer.allSteps(innermost!, ...rangeOf(innermost!), scope, stores, groupsAlong(innermost!, kernel.stores));
+    else
+      writer.allSteps(
+        innermost!,
+        ...rangeOf(innermost!),
+        scope,
+        stores,
+        groupsAlong(writer, innermost!, kernel.stores),
+      );
   };
   writer.steps(kernel.time, from, to, root, (step) => {
     if (innermost) loops(points, step);

@@ -2,6 +2,7 @@ import {
   cast,
   extentOf,
   neutralElement,
+  substitute,
   type AxisExpr,
   type BinaryExpr,
   type Expr,
@@ -23,6 +24,8 @@ const LEAST_STEPS = 8;
 /** Fours that are reduced beside each other: one addition waits for another, and where rows lie apart whole lines of memory are used. */
 export const GROUPS = 4;
 const LONG_STEPS = 4 * GROUPS * SUM_STEPS;
+/** Bodies from which each has one sum: more than eight, with what is loaded, are more than there are registers. */
+const MOST_BODIES = 4;
 
 /** Extents from which a reduction is written in another way. */
 export const REDUCTION_BORDERS: readonly number[] = [LEAST_STEPS, SUM_STEPS + 1, LONG_STEPS + 1];
@@ -42,6 +45,10 @@ interface LoopWriter {
   takesLanes(axis: AxisExpr, scope: Scope): boolean;
   loops(axes: readonly AxisExpr[], scope: Scope, body: (scope: Scope) => void): void;
   steps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void): void;
+  /** Whether it is a sum in each lane, of a row of its own. */
+  goesByRows(expr: ReduceExpr): boolean;
+  markRisky(roots: readonly Expr[]): void;
+  isOrdered(expr: ReduceExpr): boolean;
   /** What else is done in each step of a reduction. */
   besideSteps(expr: ReduceExpr): ((scope: Scope) => void) | undefined;
   laneSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, groups: number, body: (scope: Scope) => void): Code;
@@ -70,6 +77,7 @@ export function combination(fn: keyof typeof operations, type: ExprType, form: F
 /** A reduction in the block that everything it depends on is known in. */
 export function writeReduction(writer: LoopWriter, expr: ReduceExpr, scope: Scope): Value {
   if (expr.fn === 'argmax' || expr.fn === 'argmin') return writePosition(writer, expr, expr.fn, scope);
+  if (writer.differs(expr, scope) && writer.goesByRows(expr)) return writeSumsOfRows(writer, expr, scope);
   const { fn } = expr;
   const body = fn === 'any' || fn === 'all' ? cast('bool', expr.body) : expr.body;
   const { type } = body;
@@ -79,7 +87,8 @@ export function writeReduction(writer: LoopWriter, expr: ReduceExpr, scope: Scop
   const goesAlong = !differs && takesLanesAlong(writer, body, last, scope);
   const form: Form = type === 'float' || differs || goesAlong ? 'lanes' : 'scalar';
   const groups = writer.groupsOf(expr, scope);
-  const reduction = new Reduction(writer, fn, [body], form, groups, scope, writer.besideSteps(expr));
+  const beside = writer.besideSteps(expr);
+  const reduction = new Reduction(writer, fn, [body], form, groups, scope, beside, !writer.isOrdered(expr));
   writer.loops(expr.axes.slice(0, -1), scope, (inner) => {
     if (goesAlong) reduction.fourByFour(last, inner);
     else reduction.oneByOne(last, inner);
@@ -98,6 +107,54 @@ export function writeSums(writer: LoopWriter, sums: readonly ReduceExpr[], scope
   const reduction = new Reduction(writer, 'sum', bodies, 'lanes', 1, scope);
   writer.loops(axes.slice(0, -1), scope, (inner) => reduction.fourByFour(axes.at(-1)!, inner));
   return reduction.totals.map((total) => ({ form: 'lanes', code: total.get }));
+}
+
+/** A sum in each lane, made along its own row: a vector of every row's, which are turned in the end and added up. */
+function writeSumsOfRows(writer: LoopWriter, expr: ReduceExpr, scope: Scope): Value {
+  const { axis, firsts } = scope.lanes!;
+  const { add } = writer.floats.code;
+  const sums = new Reduction(writer, 'sum', [expr.body], 'lanes', firsts.length, scope);
+  writer.loops(expr.axes.slice(0, -1), scope, (inner) => {
+    const last = expr.axes.at(-1)!;
+    let rest: Code = i32.const(0);
+    for (const [group, first] of firsts.entries()) {
+      const own = inner.open();
+      const bodies = Array.from({ length: writer.floats.lanes }, (_, lane) => {
+        const row: AxisExpr = { ...axis };
+        own.bind(row, { form: 'scalar', code: writer.keep(own, 'i32', i32.add(first.get, i32.const(lane))) });
+        return substitute(expr.body, new Map<Expr, Expr>([[axis, row]]));
+      });
+      writer.markRisky(bodies);
+      const rows = new Reduction(writer, 'sum', bodies, 'lanes', 1, own);
+      const vectors = rows.vectors(last, own);
+      rest = vectors.rest;
+      const total = sums.totals[group];
+      own.code.push(total.set(add(total.get, turned(writer, vectors.all, own))));
+      inner.code.push(own.code);
+    }
+    sums.remaining(last, rest, inner);
+  });
+  return writer.groups.value(
+    'lanes',
+    sums.totals.map((total) => total.get),
+  );
+}
+
+/** The sums of vectors, each in a lane of its own: of halves and then of neighbours. */
+function turned(writer: LoopWriter, vectors: Totals, scope: Scope): Code {
+  const { add } = writer.floats.code;
+  const join = (x: Code, y: Code, [low, high]: readonly (readonly number[])[]): Code =>
+    writer.keep(scope, 'v128', add(v128.shuffle(x, y, low), v128.shuffle(x, y, high)));
+  const halves = [
+    [0, 1, 4, 5],
+    [2, 3, 6, 7],
+  ];
+  const neighbours = [
+    [0, 2, 4, 6],
+    [1, 3, 5, 7],
+  ];
+  const [a, b, c, d] = vectors.map(({ get }) => get);
+  return c ? join(join(a, b, halves), join(c, d, halves), neighbours) : join(a, b, halves);
 }
 
 /** Whether a reduction is a sum that can be made beside others, along elements that lie side by side. */
@@ -154,6 +211,8 @@ class Reduction {
     groups: number,
     scope: Scope,
     private readonly beside?: (scope: Scope) => void,
+    /** Whether an extreme of floats has to be NaN where one was met. */
+    private readonly isTold = true,
   ) {
     this.totals = this.#begun(scope, groups);
     this.#combine = combination(fn, this.#type, form, writer.floats);
@@ -167,6 +226,10 @@ class Reduction {
     return this.fn === 'sum' && this.#type === 'float';
   }
 
+  get #isExtremeOfFloats(): boolean {
+    return this.#type === 'float' && (this.fn === 'max' || this.fn === 'min');
+  }
+
   #isSumOfProducts(body: Expr): body is BinaryExpr {
     return this.fn === 'sum' && this.#type === 'float' && body.kind === 'binary' && body.fn === 'mul';
   }
@@ -177,7 +240,7 @@ class Reduction {
     return Array.from({ length: groups * this.bodies.length }, () => {
       const local = this.writer.body.local(valueType(type, this.form));
       scope.code.push(local.set(this.writer.valueIn(this.form, neutralElement(this.fn, type), scope)));
-      if (type === 'float' && (this.fn === 'max' || this.fn === 'min')) {
+      if (this.isTold && this.#isExtremeOfFloats) {
         const unordered = this.writer.body.vector();
         scope.code.push(unordered.set(v128.zero));
         this.#unordered.set(local, unordered);
@@ -188,8 +251,8 @@ class Reduction {
 
   #add(to: Totals, scope: Scope): void {
     const groups = to.length / this.bodies.length;
-    this.writer.groups.each(groups, (group) => {
-      this.bodies.forEach((body, at) => {
+    this.bodies.forEach((body, at) => {
+      this.writer.groups.each(groups, (group) => {
         const total = to[at * groups + group];
         if (this.#isSumOfProducts(body) && !scope.valueOf(body)) {
           const [x, y] = [body.x, body.y].map((each) => this.#value(each, scope));
@@ -204,13 +267,14 @@ class Reduction {
   }
 
   #join(total: Local, value: Code, isUnordered: Code, scope: Scope): void {
-    const unordered = this.#unordered.get(total);
-    if (!unordered) scope.code.push(total.set(this.#combine(total.get, value)));
-    else {
-      const { greater, lesser } = this.writer.floats.code;
-      const extreme = this.fn === 'max' ? greater : lesser;
-      scope.code.push(total.set(extreme(total.get, value)), unordered.set(v128.or(unordered.get, isUnordered)));
+    if (!this.#isExtremeOfFloats) {
+      scope.code.push(total.set(this.#combine(total.get, value)));
+      return;
     }
+    const { greater, lesser } = this.writer.floats.code;
+    scope.code.push(total.set((this.fn === 'max' ? greater : lesser)(total.get, value)));
+    const unordered = this.#unordered.get(total);
+    if (unordered) scope.code.push(unordered.set(v128.or(unordered.get, isUnordered)));
   }
 
   /** Makes totals NaN where one was met. */
@@ -264,14 +328,14 @@ class Reduction {
     scope.code.push(countUp(start, i32.const(0), end, steps, inner.code));
   }
 
-  /** Four steps at a time, in several groups; all lanes of the total are the same then. */
-  fourByFour(axis: AxisExpr, scope: Scope): void {
-    const { writer, totals } = this;
+  /** Four steps at a time, in several groups: a vector of each body, and where the steps begin that are left. */
+  vectors(axis: AxisExpr, scope: Scope): { readonly all: Totals; readonly rest: Code } {
+    const { writer } = this;
     const end = writer.valueIn('scalar', axis.extent, scope);
     const all = this.#begun(scope, 1);
     const isLong = this.#isLongSum && extentOf(axis) > LONG_STEPS;
     const lost = isLong ? this.#begun(scope, 1) : null;
-    const groups = Math.max(1, GROUPS / 2 ** Math.ceil(Math.log2(this.bodies.length)));
+    const groups = this.bodies.length > MOST_BODIES ? 1 : this.bodies.length > 1 ? GROUPS / 2 : GROUPS;
     const whole = (start: Code, stop: Code, inner: Scope): Code => {
       const parts = this.#begun(inner, groups);
       const firsts = this.bodies.map((_, at) => parts[at * groups]);
@@ -297,6 +361,13 @@ class Reduction {
       });
       rest = after.get;
     } else rest = whole(i32.const(0), end, scope);
+    return { all, rest };
+  }
+
+  /** Four steps at a time; all lanes of the total are the same then. */
+  fourByFour(axis: AxisExpr, scope: Scope): void {
+    const { writer, totals } = this;
+    const { all, rest } = this.vectors(axis, scope);
     // Halves, then neighbours; two doubles are halves, and what lies beside them are neighbours.
     const [halves, neighbours] = [
       [2, 3, 0, 1],
@@ -309,8 +380,14 @@ class Reduction {
       }
       scope.code.push(totals[at].set(this.#combine(totals[at].get, lanes.get)));
     });
-    writer.steps(axis, rest, end, scope, (inner) => this.#add(totals, inner));
-    this.#settle(totals, scope);
+    this.remaining(axis, rest, scope);
+  }
+
+  /** The steps from one on, one by one. */
+  remaining(axis: AxisExpr, from: Code, scope: Scope): void {
+    const end = this.writer.valueIn('scalar', axis.extent, scope);
+    this.writer.steps(axis, from, end, scope, (inner) => this.#add(this.totals, inner));
+    this.#settle(this.totals, scope);
   }
 }
 

@@ -89,8 +89,13 @@ function writeGroup(writer: ExpressionWriter, store: Store, value: Expr, scope: 
     scope.code.push(when(areBeside, side.code, apart.code));
     return;
   }
-  const first = writer.first(offset, scope);
   const isSide = isOne(stride);
+  if (isSide && type !== 'i64') {
+    const own = keep(writer.valueIn('lanes', value, scope));
+    scope.code.push(elements.storeSide(dtype, writer.firstAddress(store, scope), own, keep));
+    return;
+  }
+  const first = writer.first(offset, scope);
   const step = isSide ? i32.const(1) : writer.valueIn('scalar', stride, scope);
   const places = (): Code[] =>
     Array.from({ length: floats.lanes }, (_, lane) =>
@@ -105,6 +110,5 @@ function writeGroup(writer: ExpressionWriter, store: Store, value: Expr, scope: 
     return;
   }
   const own = keep(writer.valueIn('lanes', value, scope));
-  if (isSide) scope.code.push(elements.storeSide(dtype, writer.keep(scope, 'i32', at(first)), own, keep));
-  else scope.code.push(elements.scatter(dtype, places(), own, keep));
+  scope.code.push(elements.scatter(dtype, places(), own, keep));
 }

@@ -20,13 +20,17 @@ const ROWS = 5;
 const device = new WasmDevice();
 
 /** Rows of powers over their sum, times what `factor` gives for an element. */
-function powers(from: Tensor, to: Tensor, factor: (i: Expr, j: Expr) => Expr = () => constant('float', 1)): LoopNest {
+function powers(
+  from: Tensor,
+  to: Tensor,
+  factor: (i: Expr, j: Expr, power: Expr) => Expr = () => constant('float', 1),
+): LoopNest {
   const [view, out] = [new TensorView(from), new TensorView(to)];
   const [i, j] = [axis('i', param('i32', ROWS)), axis('j', param('i32', from.sizes[1]))];
   const [r, s] = ['r', 's'].map((name) => axis(name, j.extent));
   const most = reduce('max', [r], view.at([i, r]));
   const power = (at: AxisExpr): Expr => unary('exp', binary('sub', view.at([i, at]), most));
-  const value = binary('mul', binary('div', power(j), reduce('sum', [s], power(s))), factor(i, j));
+  const value = binary('mul', binary('div', power(j), reduce('sum', [s], power(s))), factor(i, j, power(j)));
   const stores = [{ operand: out.operand, offset: out.offsetAt([i, j]), value }];
   return { kind: 'nest', label: 'powers', axes: [i], innerAxes: [j], stores };
 }
@@ -94,6 +98,22 @@ test('powers are right down to the least number, and NaN where one is among them
   expect(results.filter(Number.isNaN).length).toBe(columns);
   expect(results[950]).toBeGreaterThan(0);
   expect(results[950]).toBeLessThan(2 ** -126);
+});
+
+test('a power is any multiple of itself where nothing but its share of the sum is needed', async () => {
+  const values = numbers(67);
+  const from = Tensor.fromArray(values.slice(), [ROWS, 67], 'float32');
+  const to = Tensor.empty([ROWS, 67], 'float32');
+  const nest = powers(from, to, (_i, _j, power) => power);
+  const mostOf = (each: LoopNest): unknown => storedTerms(normalise(each) as LoopNest)!.most;
+  expect(mostOf(nest)).toBeNull();
+  expect(mostOf(powers(from, to))).not.toBeNull();
+  device.launch(nest);
+  const results = await elementsOf(to);
+  expected(values, 67).forEach((share, at) => {
+    const row = values.subarray(67 * Math.floor(at / 67), 67 * Math.floor(at / 67) + 67);
+    expect(results[at]).toBeCloseTo(share * Math.exp(values[at] - Math.max(...row)), 6);
+  });
 });
 
 test('powers are stored over the elements that they are made of', async () => {

@@ -29,8 +29,8 @@ export interface StoredTerms {
   readonly reduction: ReduceExpr;
   /** What a step of the reduction stores. */
   readonly store: Store;
-  /** Whether it is a power of a softmax, 1 at most. */
-  readonly isPower: boolean;
+  /** Of powers of a softmax that are needed for nothing but their shares of the sum: the maximum that is taken away before. Powers and sum may be any multiple. */
+  readonly most: ReduceExpr | null;
 }
 
 /** Functions that take longer than a store and a load. */
@@ -54,10 +54,11 @@ export function storedTerms(nest: LoopNest): StoredTerms | null {
     const term = termIn(store.value, body, along, axis);
     if (!term) continue;
     const stored: Expr = { kind: 'load', type: 'float', operand: store.operand, offset: store.offset };
-    const isPower = powerOfSoftmax(body, along) !== null;
+    const quotients = quotientsOf(term, reduction, store.value);
+    const most = powerOfSoftmax(body, along)?.most ?? null;
+    const areShares = most !== null && isMadeOf(store.value, quotients);
     const terms = new Map<Expr, Expr>([[term, stored]]);
-    if (isPower)
-      for (const quotient of quotientsOf(term, reduction, store.value)) terms.set(quotient, share(stored, reduction));
+    if (areShares) for (const quotient of quotients) terms.set(quotient, share(stored, reduction));
     const value = substitute(store.value, terms);
     if (!areReadBefore(store, value, stored, reduction, axis)) continue;
     const offset = substitute(store.offset, new Map<Expr, Expr>([[axis, along]]));
@@ -65,7 +66,7 @@ export function storedTerms(nest: LoopNest): StoredTerms | null {
       nest: { ...nest, stores: [{ ...store, value }] },
       reduction,
       store: { ...store, offset, value: body },
-      isPower,
+      most: areShares ? most : null,
     };
   }
   return null;
@@ -103,6 +104,12 @@ function quotientsOf(term: Expr, reduction: ReduceExpr, value: Expr): readonly E
     return expr.kind !== 'reduce';
   });
   return found;
+}
+
+/** Whether a value has no reduction, and so neither a power of a softmax nor the sum of powers, but in quotients. */
+function isMadeOf(value: Expr, quotients: readonly Expr[]): boolean {
+  const rest = substitute(value, new Map(quotients.map((quotient) => [quotient, constant('float', 1)])));
+  return quotients.length > 0 && reductionsIn([rest]).length === 0;
 }
 
 /** A power's share of the sum, which is 1 at least: the sum is divided by once for a row. */

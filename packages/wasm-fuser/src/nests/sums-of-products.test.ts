@@ -14,6 +14,7 @@ import {
 import { expect, test } from 'vitest';
 import { WasmDevice } from '../device/wasm-device.ts';
 import { hasRelaxedSimd } from '../engine-features.ts';
+import { moduleText } from '../text/module-text.ts';
 import { kernelModule } from './kernel-module.ts';
 
 const [ROWS, COLUMNS] = [7, 83];
@@ -82,4 +83,53 @@ test.each([
   expect(Array.from(to.contiguousArray() as Float32Array)).toEqual(
     Array.from({ length: ROWS }, (_, row) => sumOf(row)),
   );
+});
+
+/** A matrix times a vector, in elements of `dtype`. */
+function matrixTimesVector(dtype: 'float32' | 'float64', rows: number, length: number, to: Tensor): LoopNest {
+  const elements = (count: number, seed: number): Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer> => {
+    const doubles = Float64Array.from({ length: count }, (_, at) => Math.sin(at * 1.7 + seed));
+    return dtype === 'float64' ? doubles : Float32Array.from(doubles);
+  };
+  const w = new TensorView(Tensor.fromArray(elements(rows * length, 1), [rows, length], dtype));
+  const x = new TensorView(Tensor.fromArray(elements(length, 2), [length], dtype));
+  const out = new TensorView(to);
+  const [i, k] = [axis('i', param('i32', rows)), axis('k', param('i32', length))];
+  const value = reduce('sum', [k], binary('mul', w.at([i, k]), x.at([k])));
+  const stores = [{ operand: out.operand, offset: out.offsetAt([i]), value }];
+  return { kind: 'nest', label: 'matrix times vector', axes: [i], innerAxes: [], stores };
+}
+
+test.each([
+  ['float32', 7, 83],
+  ['float32', 9, 3000],
+  ['float64', 7, 83],
+  ['float64', 5, 3001],
+] as const)('a matrix of %s, %d × %d, times a vector', async (dtype, rows, length) => {
+  const to = Tensor.empty([rows], dtype);
+  new WasmDevice().launch(matrixTimesVector(dtype, rows, length, to));
+  await to.storage.toHost();
+  Array.from(to.contiguousArray() as Float32Array).forEach((result, row) => {
+    let sum = 0;
+    for (let at = 0; at < length; at++) sum += Math.sin((row * length + at) * 1.7 + 1) * Math.sin(at * 1.7 + 2);
+    expect(result).toBeCloseTo(sum, dtype === 'float32' ? 3 : 9);
+  });
+});
+
+/** The most products of four lanes in a loop, and vectors that are loaded there. */
+function innermost(nest: LoopNest): { readonly products: number; readonly loads: number } {
+  const normal = normalise(nest) as NormalKernel;
+  const text = moduleText(kernelModule(normal, signatureOf(normal), null, null, false, false).bytes());
+  const count = (part: string, instruction: string): number => part.split(`${instruction}\n`).length - 1;
+  const loops = text.split('loop\n').map((part) => {
+    const loads = part.match(/v128\.load (?:offset=\d+ )?align=1\n/g)?.length ?? 0;
+    return { products: count(part, 'f32x4.mul'), loads };
+  });
+  return loops.reduce((most, each) => (each.products > most.products ? each : most));
+}
+
+test('four rows that lie in a cache are multiplied at once, and the vector is loaded once for them', () => {
+  const of = (rows: number): LoopNest => matrixTimesVector('float32', rows, 64, Tensor.empty([rows], 'float32'));
+  expect(innermost(of(16))).toEqual({ products: 8, loads: 10 });
+  expect(innermost(of(1 << 15))).toEqual({ products: 4, loads: 8 });
 });

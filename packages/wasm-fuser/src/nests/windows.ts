@@ -36,6 +36,8 @@ export interface Windows {
   readonly width: number;
   /** Lines of windows. */
   readonly lines: number;
+  /** Whether elements beyond the border are compared for, which each window would do for itself. */
+  readonly hasBorder: boolean;
   /** Loops over planes, the outermost first. */
   readonly planes: readonly AxisExpr[];
   readonly line: AxisExpr;
@@ -50,14 +52,19 @@ export interface Windows {
   readonly key: string;
 }
 
-/** Null where a right side is no window on an image with a border. */
+/** Null where a right side is no windows on an image. */
 export function windowsOf(kernel: NormalContraction): Windows | null {
   const found = digitsOf(kernel);
   if (!found) return null;
   const { width, line, column, right } = found;
   const forms = indexForms(right);
   if (!forms) return null;
-  const [down, along] = [courseOf(kernel, forms, line, column), courseOf(kernel, forms, column, line)];
+  const hasBorder = forms.compared.length > 0;
+  const course = hasBorder ? courseOf : courseWithoutBorder;
+  const [down, along] = [
+    course(kernel, forms, line, column, extentOf(kernel.n) / width),
+    course(kernel, forms, column, line, width),
+  ];
   if (!down || !along || (!down.tap && !along.tap)) return null;
   const courses = [down, along] as const;
   const channels = kernel.k.filter((each) => courses.every(({ tap }) => tap !== each));
@@ -76,13 +83,16 @@ export function windowsOf(kernel: NormalContraction): Windows | null {
   return {
     width,
     lines: extentOf(kernel.n) / width,
+    hasBorder,
     planes: [...channels, ...phases],
     line,
     column,
     element: cast('float', substitute(right, replacements)),
     reach: { lines: reachOf(down), columns: reachOf(along) },
     table: (planeLines, pitch) => tableOf(kernel.k, courses, places, channels, planeLines, pitch),
-    key: courses.map(({ first, phase }) => `w${first},${phase ? extentOf(phase) : 1}`).join(),
+    key: courses
+      .map(({ tap, first, phase }) => `w${tap ? kernel.k.indexOf(tap) : ''},${first},${phase ? extentOf(phase) : 1}`)
+      .join(),
   };
 }
 
@@ -154,6 +164,38 @@ function courseOf(
   const phases = Math.min(stride, extentOf(tap));
   return { tap, stride, dilation, first, phase: phases > 1 ? axis('phase', constant('i32', phases)) : null };
 }
+
+/**
+ * As `courseOf`, where no border is compared with: windows that follow each other have elements in common. Of the loops of the sum the one is along
+ * the dimension that goes by the fewest of its places.
+ */
+function courseWithoutBorder(
+  { k }: NormalContraction,
+  { all }: { readonly all: readonly LinearForm[] },
+  dimension: AxisExpr,
+  _other: AxisExpr,
+  windows: number,
+): Course | null {
+  const none: Course = { tap: null, stride: 1, dilation: 0, first: 0, phase: null };
+  const own = all.filter(({ terms }) => terms.has(dimension));
+  if (own.length === 0) return none;
+  const of = (form: LinearForm, each: AxisExpr): number => hint(form.terms.get(each) ?? 0);
+  const unit = of(own[0], dimension);
+  const courses = k.flatMap((tap): Course[] => {
+    const step = of(own[0], tap);
+    if (unit < 1 || step < 1) return [];
+    const common = commonDivisor(unit, step);
+    const [stride, dilation] = [unit / common, step / common];
+    const reach = (extentOf(tap) - 1) * dilation;
+    if (reach < stride || reach >= windows * stride || (stride > 1 && dilation !== 1)) return [];
+    if (!all.every((form) => of(form, tap) * stride === of(form, dimension) * dilation)) return [];
+    const phases = Math.min(stride, extentOf(tap));
+    return [{ tap, stride, dilation, first: 0, phase: phases > 1 ? axis('phase', constant('i32', phases)) : null }];
+  });
+  return courses.toSorted((a, b) => a.stride * a.dilation - b.stride * b.dilation)[0] ?? none;
+}
+
+const commonDivisor = (a: number, b: number): number => (b === 0 ? a : commonDivisor(b, a % b));
 
 /** For each element of a window along a dimension, its phase and by how many places it is further than the first. */
 function tapsOf({ tap, stride, dilation, first }: Course): { readonly phase: number; readonly shift: number }[] {

@@ -36,18 +36,18 @@ const EXPONENT = i32.const(23);
 
 /**
  * Cephes' reduction by ln 2 in two parts: `x = n ln 2 + r`, of which it gives n in the last bits of a vector, and 1 + r (1 + r p(r)). The polynomial p is the
- * one of its degree that comes closest, 3e-9 of the power.
+ * one of its degree that comes closest: 3e-9 of the power, or 1e-7 with a term less.
  */
 function powerParts(
   x: Code,
   keep: Keep,
   multiplyAdd: MultiplyAdd,
+  coefficients: readonly number[] = [0.49999994, 0.1666652, 0.04166839, 0.0083687239, 0.0013814584],
 ): { readonly rounded: Code; readonly mantissa: Code } {
   const rounded = keep(multiplyAdd(x, number(1.442695), number(ROUNDING)));
   const n = keep(sub(rounded, number(ROUNDING)));
   const r = keep(multiplyAdd(n, number(0.00021219444), multiplyAdd(n, number(-0.693359375), x)));
-  const coefficients = [1, 1, 0.49999994, 0.1666652, 0.04166839, 0.0083687239, 0.0013814584];
-  return { rounded, mantissa: polynomial(r, coefficients, multiplyAdd) };
+  return { rounded, mantissa: polynomial(r, [1, 1, ...coefficients], multiplyAdd) };
 }
 
 /** 2ⁿ in two factors, so that the borders of the range are right. */
@@ -58,11 +58,11 @@ const exp: FloatUnary = (x, keep, multiplyAdd) => {
   return mul(mul(mantissa, i32x4.add(half, ones)), i32x4.add(rest, ones));
 };
 
-/** `exp` of what is not above 0, or NaN: 2ⁿ⁺²⁴ is no subnormal number, and what is left of the factor is the same everywhere. */
-export const expBelowZero: FloatUnary = (x, keep, multiplyAdd) => {
-  const { rounded, mantissa } = powerParts(keep(f32x4.greater(x, number(-104))), keep, multiplyAdd);
-  const power = i32x4.add(i32x4.shiftLeft(rounded, EXPONENT), number(2 ** 24));
-  return mul(mul(mantissa, power), number(2 ** -24));
+/** 2²⁴ times `exp` of what is not above 0, or NaN: no subnormal number, where `exp` is one, and as good for what is a share of a sum of such. */
+export const shareOfPowers: FloatUnary = (x, keep, multiplyAdd) => {
+  const coefficients = [0.49999216, 0.16667123, 0.0418923, 0.008312288];
+  const { rounded, mantissa } = powerParts(keep(f32x4.greater(x, number(-104))), keep, multiplyAdd, coefficients);
+  return mul(mantissa, i32x4.add(i32x4.shiftLeft(rounded, EXPONENT), number(2 ** 24)));
 };
 
 /** Near 0 the series, since the difference would lose the digits. */
