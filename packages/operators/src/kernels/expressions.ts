@@ -1,4 +1,4 @@
-import type { ScalarType } from '@cresset/tensor';
+import type { ScalarType, SymInt } from '@cresset/tensor';
 import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
 
 /** Short names for the expressions that lowerings are made of. */
@@ -14,9 +14,9 @@ export const float = (value: number): Expr => constant('float', value);
 /** An index or size that is part of the kernel. */
 export const index = (value: number): Expr => constant('i32', value);
 /** A float that may change from launch to launch. */
-export const floatParam = (value: number): Expr => param('float', value);
+export const floatParam = (value: SymInt): Expr => param('float', value);
 /** An index or size that may change from launch to launch. */
-export const indexParam = (value: number): Expr => param('i32', value);
+export const indexParam = (value: SymInt): Expr => param('i32', value);
 
 /** Rounds to the numbers of a dtype of 16 bits; a value of another dtype stays as it is. */
 export function roundedTo(dtype: ScalarType | undefined, value: Expr): Expr {

@@ -1,4 +1,4 @@
-import { symMatches } from '@cresset/tensor';
+import { symGe, symLe, symMatches, symMul, type SymInt } from '@cresset/tensor';
 import type { DeviceCapabilities } from '../device.ts';
 import { accumulator } from '../expressions/builders.ts';
 import { FreeAxes } from '../expressions/expr-children.ts';
@@ -120,11 +120,11 @@ const leastOfProduct = 4;
 
 /** How large one head of attention is. */
 export interface HeadSizes {
-  readonly rows: number;
-  readonly columns: number;
-  readonly positions: number;
+  readonly rows: SymInt;
+  readonly columns: SymInt;
+  readonly positions: SymInt;
   /** Elements of a query; left out where they are not known. */
-  readonly depth?: number;
+  readonly depth?: SymInt;
 }
 
 /** Whether attention pays as one kernel on a device. */
@@ -132,6 +132,8 @@ export function keepsRunningSoftmax(
   { rows, columns, positions, depth = leastOfProduct }: HeadSizes,
   { host }: DeviceCapabilities,
 ): boolean {
-  if (host) return rows * positions >= leastScores && Math.min(rows, columns, depth) >= leastOfProduct;
-  return columns <= maxColumns;
+  if (!host) return symLe(columns, maxColumns);
+  return (
+    symGe(symMul(rows, positions), leastScores) && [rows, columns, depth].every((each) => symGe(each, leastOfProduct))
+  );
 }

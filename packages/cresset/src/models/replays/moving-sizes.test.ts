@@ -42,6 +42,30 @@ def longer(x: Tensor, y: Tensor) -> Tensor:
     if x.size(1) > 600:
         return x * 2 + y[:1, :1]
     return x * 3 - y[:1, :1]
+
+def normalised(x: Tensor, y: Tensor) -> Tensor:
+    z = torch.layer_norm(x.t() * y[0, 0], [3], x[0, :1].expand(3), None) + 1
+    groups = torch.group_norm(torch.cat([x, y], 0).unsqueeze(0), 2)
+    return torch.rms_norm(groups[0, :4].t() + z[:, :1], [4])
+
+def heads(x: Tensor, y: Tensor) -> Tensor:
+    q = torch.cat([x, y], 0).t().unsqueeze(0)
+    k = q[:, :100]
+    return torch.nn.functional.scaled_dot_product_attention(q, k, k * 2).transpose(1, 2)
+
+def windows(x: Tensor, y: Tensor) -> Tensor:
+    w = y[:, :1].reshape(1, 3, 1).expand(4, 3, 3) + 0.5
+    z = torch.relu(torch.conv1d(x.unsqueeze(0), w, None, [2], [1]))
+    s = torch.ones([4])
+    z = torch.batch_norm(z, s, s, s * 0.1, s * 2, False, 0.1, 1e-5, False)
+    p = torch.max_pool1d(z, [3], [2], [1], [1], True) + torch.adaptive_avg_pool1d(z, [1])
+    return torch.conv_transpose1d(torch.avg_pool1d(p, [2]), w, None, [2])
+
+def pictures(x: Tensor, y: Tensor) -> Tensor:
+    z = x.reshape(1, 3, 2, -1).expand(2, 3, 2, -1)
+    w = y[:, :1].reshape(1, 3, 1, 1)
+    z = torch.conv2d(z, w.expand(6, 3, 1, 1)) + torch.conv2d(z, w.expand(6, 3, 1, 3), None, [1, 1], [0, 1])
+    return torch.max_pool2d(z, [2, 2]).flatten(1)
 `;
 
 /** Sizes around vectors, tiles and pieces, each new, then some again; 1 and 0 are programs of their own. */
@@ -54,37 +78,45 @@ const argumentsOf = (name: string, length: number, run: number): IValue[] =>
 
 const tensorsIn = (value: IValue): Tensor[] => (value instanceof Tuple ? (value.items as Tensor[]) : [value as Tensor]);
 
-it.each(['pointwise', 'rows', 'halves', 'attention', 'written', 'longer'])(
-  'a recording holds for any size: %s',
-  async (name) => {
-    const device = new WasmDevice();
-    const here = new PythonFunctions(source, { device });
-    const there = new PythonFunctions(source, {});
-    for (const [run, length] of lengths.entries()) {
-      let error: unknown = null;
-      const want = await there.call(name, argumentsOf(name, length, run)).catch((thrown: unknown) => (error = thrown));
-      if (error) {
-        await expect(here.call(name, argumentsOf(name, length, run))).rejects.toThrow();
-        continue;
-      }
-      const got = await here.call(name, argumentsOf(name, length, run));
-      for (const [at, tensor] of tensorsIn(got).entries()) {
-        const wanted = tensorsIn(want as IValue)[at];
-        expect([tensor.sizes, tensor.strides], `${length}`).toEqual([wanted.sizes, wanted.strides]);
-        const expected = wanted.contiguousArray() as Float32Array;
-        const elements = tensor.contiguousArray() as Float32Array;
-        expect(
-          elements.findIndex((each, place) => !(Math.abs(each - expected[place]) < 1e-4)),
-          `${length}`,
-        ).toBe(-1);
-      }
+it.each([
+  'pointwise',
+  'rows',
+  'halves',
+  'attention',
+  'written',
+  'longer',
+  'normalised',
+  'heads',
+  'windows',
+  'pictures',
+])('a recording holds for any size: %s', async (name) => {
+  const device = new WasmDevice();
+  const here = new PythonFunctions(source, { device });
+  const there = new PythonFunctions(source, {});
+  for (const [run, length] of lengths.entries()) {
+    let error: unknown = null;
+    const want = await there.call(name, argumentsOf(name, length, run)).catch((thrown: unknown) => (error = thrown));
+    if (error) {
+      await expect(here.call(name, argumentsOf(name, length, run))).rejects.toThrow();
+      continue;
     }
-    // Of the first size, of the second with its sizes open, and of sizes that programs go by themselves: 0, 1, either side of a branch.
-    const recordings = here.explain(name).stretches.map(({ recordings: count }) => count);
-    expect(Math.max(...recordings), String(recordings)).toBeLessThanOrEqual(8);
-    device.dispose();
-  },
-);
+    const got = await here.call(name, argumentsOf(name, length, run));
+    for (const [at, tensor] of tensorsIn(got).entries()) {
+      const wanted = tensorsIn(want as IValue)[at];
+      expect([tensor.sizes, tensor.strides], `${length}`).toEqual([wanted.sizes, wanted.strides]);
+      const expected = wanted.contiguousArray() as Float32Array;
+      const elements = tensor.contiguousArray() as Float32Array;
+      expect(
+        elements.findIndex((each, place) => !(Math.abs(each - expected[place]) < 1e-4)),
+        `${length}`,
+      ).toBe(-1);
+    }
+  }
+  // Of the first size, of the second with its sizes open, and of sizes that programs go by themselves: 0, 1, either side of a branch.
+  const recordings = here.explain(name).stretches.map(({ recordings: count }) => count);
+  expect(Math.max(...recordings), String(recordings)).toBeLessThanOrEqual(8);
+  device.dispose();
+});
 
 it('makes ready only what goes by the size that moved, and nothing for one that was there before', async () => {
   const device = new WasmDevice();

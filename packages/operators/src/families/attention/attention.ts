@@ -1,4 +1,14 @@
-import { isComplex, isFloatingPoint, isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
+import {
+  isComplex,
+  isFloatingPoint,
+  isIntegral,
+  settle,
+  symEq,
+  symMul,
+  Tensor,
+  type ScalarType,
+  type SymInt,
+} from '@cresset/tensor';
 import {
   accumulator,
   axis,
@@ -50,7 +60,7 @@ interface Heads {
   readonly mask: Tensor | null;
   /** The result's view with the same leading dimensions. */
   view(out: Tensor): Tensor;
-  readonly outSizes: readonly number[];
+  readonly outSizes: readonly SymInt[];
 }
 
 function checkArguments({ query, key, value, attn_mask: mask, is_causal: causal }: AttentionArgs): void {
@@ -74,41 +84,43 @@ function checkArguments({ query, key, value, attn_mask: mask, is_causal: causal 
   check(!causal, '_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True');
 }
 
-function checkProduct(left: Tensor, right: readonly number[]): void {
-  const [batch, inner] = [left.sizes.slice(0, -2).reduce((a, b) => a * b, 1), left.sizes[left.dim - 1]];
-  check(right[right.length - 2] === inner, () =>
-    left.dim === 2 && right.length === 2
-      ? `mat1 and mat2 shapes cannot be multiplied (${left.sizes.join('x')} and ${right.join('x')})`
-      : `Expected size for first two dimensions of batch2 tensor to be: ${sizesText([batch, inner])} but got: ${sizesText([batch, right[right.length - 2]])}.`,
-  );
+function checkProduct(left: Tensor, right: Tensor): void {
+  check(symEq(right.symSizes[right.dim - 2], left.symSizes[left.dim - 1]), () => {
+    const { sizes } = left;
+    if (left.dim === 2 && right.dim === 2)
+      return `mat1 and mat2 shapes cannot be multiplied (${sizes.join('x')} and ${right.sizes.join('x')})`;
+    const batch = sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+    return `Expected size for first two dimensions of batch2 tensor to be: ${sizesText([batch, sizes[left.dim - 1]])} but got: ${sizesText([batch, right.sizes[right.dim - 2]])}.`;
+  });
 }
 
 function headsOf(args: AttentionArgs): Heads {
   checkArguments(args);
   const { query, key, value, attn_mask: mask, enable_gqa: grouped = false } = args;
-  checkProduct(query, transposeView(key, key.dim - 2, key.dim - 1).sizes);
-  const groups = grouped && query.dim >= 3 && query.sizes[query.dim - 3] !== key.sizes[key.dim - 3];
+  checkProduct(query, transposeView(key, key.dim - 2, key.dim - 1));
+  const groups = grouped && query.dim >= 3 && !symEq(query.symSizes[query.dim - 3], key.symSizes[key.dim - 3]);
   if (groups) return groupedHeads(args);
-  const batch = broadcastAll([query, key, value].map(({ sizes }) => sizes.slice(0, -2)));
-  const spread = (tensor: Tensor): Tensor => expand(tensor, [...batch, ...tensor.sizes.slice(-2)]);
-  const scores = [...batch, query.sizes[query.dim - 2], key.sizes[key.dim - 2]];
-  if (mask) broadcastSizes(scores, mask.sizes);
+  const batch = broadcastAll([query, key, value].map(({ symSizes }) => symSizes.slice(0, -2)));
+  const spread = (tensor: Tensor): Tensor => expand(tensor, [...batch, ...tensor.symSizes.slice(-2)]);
+  const length = query.symSizes[query.dim - 2];
+  const scores = [...batch, length, key.symSizes[key.dim - 2]];
+  if (mask) broadcastSizes(scores, mask.symSizes);
   return {
     q: spread(query),
     k: spread(key),
     v: spread(value),
     mask: mask && expand(mask, scores),
     view: (out) => out,
-    outSizes: [...batch, query.sizes[query.dim - 2], value.sizes[value.dim - 1]],
+    outSizes: [...batch, length, value.symSizes[value.dim - 1]],
   };
 }
 
 /** Several query heads for each key and value head: heads split in two dimensions, the second repeated for the keys. */
 function groupedHeads({ query, key, value, attn_mask: mask }: AttentionArgs): Heads {
   const at = query.dim - 3;
-  const heads = query.sizes[at];
-  const keyHeads = key.sizes[key.dim - 3];
-  const valueHeads = value.sizes[value.dim - 3];
+  const heads = settle(query.symSizes[at]);
+  const keyHeads = settle(key.symSizes[key.dim - 3]);
+  const valueHeads = settle(value.symSizes[value.dim - 3]);
   check(
     heads % keyHeads === 0 && heads % valueHeads === 0,
     'Number of heads in key and value must divide the number of heads in query',
@@ -117,27 +129,28 @@ function groupedHeads({ query, key, value, attn_mask: mask }: AttentionArgs): He
   const repeat = heads / keyHeads;
   const split = (tensor: Tensor): Tensor => {
     const dim = tensor.dim - 3;
-    const sizes = tensor.sizes.toSpliced(dim, 1, keyHeads, repeat);
-    const stride = tensor.strides[dim];
-    const own = tensor.sizes[dim] === heads ? [stride * repeat, stride] : [stride, 0];
-    return tensor.asStrided(sizes, tensor.strides.toSpliced(dim, 1, ...own));
+    const sizes = tensor.symSizes.toSpliced(dim, 1, keyHeads, repeat);
+    const stride = tensor.symStrides[dim];
+    const own = symEq(tensor.symSizes[dim], heads) ? [symMul(stride, repeat), stride] : [stride, 0];
+    return tensor.asStrided(sizes, tensor.symStrides.toSpliced(dim, 1, ...own));
   };
-  const length = query.sizes[query.dim - 2];
-  const scores = [...query.sizes.slice(0, -2), length, key.sizes[key.dim - 2]];
+  const length = query.symSizes[query.dim - 2];
+  const scores = [...query.symSizes.slice(0, -2), length, key.symSizes[key.dim - 2]];
   return {
     q: split(query),
     k: split(key),
     v: split(value),
     mask: mask && split(expand(mask, scores)),
     view: split,
-    outSizes: [...query.sizes.slice(0, -2), length, value.sizes[value.dim - 1]],
+    outSizes: [...query.symSizes.slice(0, -2), length, value.symSizes[value.dim - 1]],
   };
 }
 
 /** Scores are floats, which integers are not multiplied with; where there are no scores nobody notices. */
 function checkScores({ q, k }: Heads): void {
+  if (isFloatingPoint(q.dtype) || isComplex(q.dtype)) return;
   const scores = [...q.sizes.slice(0, -1), k.sizes[k.dim - 2]];
-  if (isFloatingPoint(q.dtype) || isComplex(q.dtype) || scores.includes(0)) return;
+  if (scores.includes(0)) return;
   throw new OperatorError(
     q.dim === 2
       ? `expected m1 and m2 to have the same dtype, but got: float != ${cppTypeName(q.dtype)}`
@@ -153,7 +166,7 @@ function checkInfinity({ query: { dtype }, attn_mask: mask }: AttentionArgs): vo
 }
 
 function scaleOf({ query, scale }: AttentionArgs): number {
-  return scale ?? 1 / Math.sqrt(query.sizes[query.dim - 1]);
+  return scale ?? 1 / Math.sqrt(settle(query.symSizes[query.dim - 1]));
 }
 
 function* hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: HostContext): Pieces {
@@ -224,9 +237,9 @@ function scoreOf(
 
 /** One kernel where the device keeps a running softmax and nobody wants the weights. */
 function lowerAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: LoweringContext): void {
-  if (out.numel === 0) return;
-  const [rows, columns] = out.sizes.slice(-2);
-  const [positions, depth] = args.key.sizes.slice(-2);
+  if (symEq(out.symNumel, 0)) return;
+  const [rows, columns] = out.symSizes.slice(-2);
+  const [positions, depth] = args.key.symSizes.slice(-2);
   const isOne = !weights && keepsRunningSoftmax({ rows, columns, positions, depth }, context.device.capabilities);
   if (isOne) context.launch(wholeAttention(args, out));
   else lowerInSteps(args, out, weights, context);
@@ -261,10 +274,10 @@ function wholeAttention(args: AttentionArgs, out: Tensor): Contraction {
 /** Scores, softmax and weighted sum: three kernels, scaling and masking in the store of the first. */
 function lowerInSteps(args: AttentionArgs, out: Tensor, weights: Tensor | undefined, context: LoweringContext): void {
   const { q, k, v, mask, view } = headsOf(args);
-  const scores = context.temporary([...q.sizes.slice(0, -1), k.sizes[k.dim - 2]], q.dtype);
+  const scores = context.temporary([...q.symSizes.slice(0, -1), k.symSizes[k.dim - 2]], q.dtype);
   const product = { left: q, right: transposeView(k, k.dim - 2, k.dim - 1), out: scores };
   lowerProduct(label, product, context, undefined, scoreOf(args, mask, !!weights));
-  const probabilities = weights ? view(weights) : context.temporary(scores.sizes, q.dtype);
+  const probabilities = weights ? view(weights) : context.temporary(scores.symSizes, q.dtype);
   lowerSoftmax(label, mask ? 'safe_softmax' : 'softmax', scores, scores.dim - 1, probabilities, context);
   lowerProduct(label, { left: probabilities, right: v, out: view(out) }, context);
 }
@@ -298,7 +311,7 @@ export const attentionRows: readonly OperatorRow[] = [
     `aten::_scaled_dot_product_attention_math(${attentionArguments}, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)`,
     ({ outSizes }, { query, key }) => [
       { sizes: outSizes, dtype: query.dtype },
-      { sizes: [...outSizes.slice(0, -1), key.sizes[key.dim - 2]], dtype: query.dtype },
+      { sizes: [...outSizes.slice(0, -1), key.symSizes[key.dim - 2]], dtype: query.dtype },
     ],
   ),
 ];

@@ -1,4 +1,4 @@
-import { type Tensor } from '@cresset/tensor';
+import { symAdd, symEq, symFloorDiv, symGe, symMul, symSub, textOf, type SymInt, type Tensor } from '@cresset/tensor';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -26,8 +26,8 @@ export interface Convolution extends ConvolutionArgs {
   readonly outChannels: number;
   readonly kernel: readonly number[];
   /** Spatial sizes. */
-  readonly inputSize: readonly number[];
-  readonly outputSize: readonly number[];
+  readonly inputSize: readonly SymInt[];
+  readonly outputSize: readonly SymInt[];
 }
 
 /** One number a dimension from a list that may have just one for all (expand_param_if_needed). */
@@ -88,7 +88,7 @@ export function convolutionOf(args: ConvolutionArgs): Convolution {
     ? [weight.sizes[0] / groups, weight.sizes[1]]
     : [weight.sizes[1], weight.sizes[0] / groups];
   check(
-    input.sizes[1] === inChannels * groups,
+    symEq(input.symSizes[1], inChannels * groups),
     () =>
       `Given ${transposed ? 'transposed=1' : `groups=${groups}`}, weight of size ${weightText}, expected input${sizesText(input.sizes)} to have ${inChannels * groups} channels, but got ${input.sizes[1]} channels instead`,
   );
@@ -98,7 +98,7 @@ export function convolutionOf(args: ConvolutionArgs): Convolution {
       `Given ${transposed ? 'transposed=1, ' : ''}weight of size ${weightText}, expected bias to be 1-dimensional with ${outChannels * groups} elements, but got bias of size ${sizesText(bias!.sizes)} instead`,
   );
   const kernel = weight.sizes.slice(2);
-  const inputSize = input.sizes.slice(2);
+  const inputSize = input.symSizes.slice(2);
   const full = {
     ...args,
     stride,
@@ -131,15 +131,15 @@ function checkDtypes({ input, weight, bias, biasFirst = false }: ConvolutionArgs
 
 type Sizes = Omit<Convolution, 'outputSize'>;
 
-function forwardOutputSize({ inputSize, kernel, stride, padding, dilation }: Sizes): number[] {
+function forwardOutputSize({ inputSize, kernel, stride, padding, dilation }: Sizes): SymInt[] {
   const extent = kernel.map((size, dim) => dilation[dim] * (size - 1) + 1);
-  const padded = inputSize.map((size, dim) => size + 2 * padding[dim]);
+  const padded = inputSize.map((size, dim) => symAdd(size, 2 * padding[dim]));
   check(
-    padded.every((size, dim) => size >= extent[dim]),
+    padded.every((size, dim) => symGe(size, extent[dim])),
     () =>
-      `Calculated padded input size per channel: (${padded.join(' x ')}). Kernel size: (${extent.join(' x ')}). Kernel size can't be greater than actual input size`,
+      `Calculated padded input size per channel: (${padded.map(textOf).join(' x ')}). Kernel size: (${extent.join(' x ')}). Kernel size can't be greater than actual input size`,
   );
-  return padded.map((size, dim) => Math.floor((size - extent[dim]) / stride[dim]) + 1);
+  return padded.map((size, dim) => symAdd(symFloorDiv(symSub(size, extent[dim]), stride[dim]), 1));
 }
 
 function transposedOutputSize({
@@ -149,7 +149,7 @@ function transposedOutputSize({
   padding,
   dilation,
   output_padding: extra,
-}: Sizes): number[] {
+}: Sizes): SymInt[] {
   const names = ['depth', 'height', 'width'].slice(-Math.max(kernel.length, 2));
   const listed = (prefix: string, values: readonly number[]): string => {
     const all = values.length === 1 ? [prefix === 'output_padding' ? 0 : 1, ...values] : values;
@@ -160,13 +160,13 @@ function transposedOutputSize({
     () =>
       `output padding must be smaller than either stride or dilation, but got ${listed('output_padding', extra)} ${listed('stride', stride)} ${listed('dilation', dilation)}`,
   );
-  const sizes = inputSize.map(
-    (size, dim) => (size - 1) * stride[dim] - 2 * padding[dim] + dilation[dim] * (kernel[dim] - 1) + extra[dim] + 1,
+  const sizes = inputSize.map((size, dim) =>
+    symAdd(symMul(symSub(size, 1), stride[dim]), dilation[dim] * (kernel[dim] - 1) + extra[dim] + 1 - 2 * padding[dim]),
   );
   check(
-    sizes.every((size) => size >= 1),
+    sizes.every((size) => symGe(size, 1)),
     () =>
-      `Given input size per channel: (${inputSize.join(' x ')}). Calculated output size per channel: (${sizes.join(' x ')}). Output size is too small`,
+      `Given input size per channel: (${inputSize.map(textOf).join(' x ')}). Calculated output size per channel: (${sizes.map(textOf).join(' x ')}). Output size is too small`,
   );
   return sizes;
 }

@@ -1,5 +1,4 @@
-import { giveUpScratch, isComplex, scratch, Tensor, type HostArray } from '@cresset/tensor';
-import { realType } from '@cresset/tensor';
+import { giveUpScratch, isComplex, realType, scratch, settleAll, Tensor, type HostArray } from '@cresset/tensor';
 import type { Convolution } from './convolution-geometry.ts';
 import { gemmPieces } from '../products/gemm.ts';
 import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
@@ -32,7 +31,7 @@ function* complexConvolution(convolution: Convolution, out: Tensor): Pieces {
     yield* part(inputIm, weightRe),
   ];
   const bias = convolution.bias?.contiguousArray() as FloatArray | undefined;
-  const positions = count(convolution.outputSize);
+  const positions = count(settleAll(convolution.outputSize));
   const channels = convolution.outChannels * convolution.groups;
   yield* repeat(rr.length, 8, (i) => {
     const channel = Math.floor(i / positions) % channels;
@@ -65,8 +64,8 @@ export function spatialOf({ inputSize, outputSize, kernel, stride, padding, dila
     ...values,
   ];
   return {
-    input: fill(inputSize, 1),
-    output: fill(outputSize, 1),
+    input: fill(settleAll(inputSize), 1),
+    output: fill(settleAll(outputSize), 1),
     kernel: fill(kernel, 1),
     stride: fill(stride, 1),
     padding: fill(padding, 0),

@@ -1,4 +1,4 @@
-import { Tensor } from '@cresset/tensor';
+import { settleAll, Tensor } from '@cresset/tensor';
 import { chooseSchedule, extentOf, normalise, type Contraction, type Kernel } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
 import { plainGpu, softwareGpu } from '../../../../../test-setup/plain-gpu.ts';
@@ -26,7 +26,7 @@ function lowered(stride: number, padding: number): Contraction {
     output_padding: [0, 0],
     groups: 1,
   });
-  lowerConvolution('test', convolution, zeros(1, 4, ...convolution.outputSize), context);
+  lowerConvolution('test', convolution, zeros(1, 4, ...settleAll(convolution.outputSize)), context);
   return kernels[0] as Contraction;
 }
 

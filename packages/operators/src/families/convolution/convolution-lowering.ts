@@ -1,4 +1,17 @@
-import { isFloatingPoint, numelOf, type Tensor, symLt } from '@cresset/tensor';
+import {
+  isFloatingPoint,
+  numelOf,
+  type Tensor,
+  symAdd,
+  symEq,
+  symFloorDiv,
+  symGe,
+  symLt,
+  symMul,
+  symProduct,
+  symSub,
+  type SymInt,
+} from '@cresset/tensor';
 import {
   accumulator,
   axis,
@@ -23,7 +36,7 @@ import { reshapeView } from '../../kernels/views.ts';
  * which is stored apart from the others.
  */
 export function lowerConvolution(label: string, convolution: Convolution, out: Tensor, context: LoweringContext): void {
-  if (out.numel === 0) return;
+  if (symEq(out.symNumel, 0)) return;
   const phases = context.device.capabilities.host ? phasesOf(convolution, out) : [];
   if (phases.length > 0) {
     for (const phase of phases) lowerConvolution(label, phase.convolution, phase.out, context);
@@ -66,7 +79,7 @@ export function lowerConvolution(label: string, convolution: Convolution, out: T
       weight.at(transposed ? [inGroup(channel, inChannels), filter, ...tap, ...spread] : [outChannel, channel, ...tap]),
     );
   // Positions that lie like one dimension need no index in each: what comes after goes over them in the same way.
-  const flat = isSpread ? null : reshapeView(out, [...out.sizes.slice(0, 2), numelOf(out.sizes.slice(2))]);
+  const flat = isSpread ? null : reshapeView(out, [...out.symSizes.slice(0, 2), symProduct(out.symSizes.slice(2))]);
   const offset = flat
     ? new TensorView(flat).offsetAt([batch, outChannel, position.axis])
     : target.offsetAt([batch, outChannel, ...place]);
@@ -124,9 +137,9 @@ function phasesOf(convolution: Convolution, out: Tensor): { convolution: Convolu
   const isApart =
     transposed &&
     stride.some((step) => step > 1) &&
-    kernel.every((size, dim) => size >= stride[dim] && outputSize[dim] >= stride[dim] && dilation[dim] === 1) &&
+    kernel.every((size, dim) => size >= stride[dim] && symGe(outputSize[dim], stride[dim]) && dilation[dim] === 1) &&
     !spreads(convolution) &&
-    out.numel * inChannels * numelOf(kernel) >= LEAST_WORK;
+    symGe(symMul(out.symNumel, inChannels * numelOf(kernel)), LEAST_WORK);
   if (!isApart) return [];
   const places = stride.reduce<number[][]>(
     (all, step) => all.flatMap((place) => Array.from({ length: step }, (_, at) => [...place, at])),
@@ -144,7 +157,7 @@ function phasesOf(convolution: Convolution, out: Tensor): { convolution: Convolu
         stride: stride.map(() => 1),
         padding: place.map((own, dim) => Math.floor((own + padding[dim]) / stride[dim])),
         output_padding: stride.map(() => 0),
-        outputSize: results.sizes.slice(2),
+        outputSize: results.symSizes.slice(2),
       },
       out: results,
     };
@@ -153,17 +166,21 @@ function phasesOf(convolution: Convolution, out: Tensor): { convolution: Convolu
 
 /** Elements of planes from `first` on, `steps` apart. */
 function everyNth(tensor: Tensor, first: readonly number[], steps: readonly number[]): Tensor {
-  const sizes = tensor.sizes.map((size, dim) => (dim < 2 ? size : Math.ceil((size - first[dim - 2]) / steps[dim - 2])));
-  const strides = tensor.strides.map((stride, dim) => (dim < 2 ? stride : stride * steps[dim - 2]));
-  const begin = first.reduce((sum, at, dim) => sum + at * tensor.strides[dim + 2], tensor.storageOffset);
+  const { symSizes, symStrides, symStorageOffset } = tensor;
+  const sizes = symSizes.map((size, dim) =>
+    dim < 2 ? size : symFloorDiv(symAdd(size, steps[dim - 2] - 1 - first[dim - 2]), steps[dim - 2]),
+  );
+  const strides = symStrides.map((stride, dim) => (dim < 2 ? stride : symMul(stride, steps[dim - 2])));
+  const begin = first.reduce<SymInt>((sum, at, dim) => symAdd(sum, symMul(symStrides[dim + 2], at)), symStorageOffset);
   return tensor.asStrided(sizes, strides, begin);
 }
 
 /** Whether windows go beyond the end of an input that nothing is in front of: where `same` needs one more behind than in front. */
 function overruns({ kernel, stride, padding, dilation, inputSize, outputSize }: Convolution): boolean {
   return kernel.some((size, dim) => {
-    const last = (outputSize[dim] - 1) * stride[dim] + (size - 1) * dilation[dim] - padding[dim];
-    return padding[dim] === 0 && last >= inputSize[dim];
+    if (padding[dim] !== 0) return false;
+    const last = symAdd(symMul(symSub(outputSize[dim], 1), stride[dim]), (size - 1) * dilation[dim]);
+    return symGe(last, inputSize[dim]);
   });
 }
 
@@ -235,14 +252,14 @@ function lowerPointwise(
   out: Tensor,
   context: LoweringContext,
 ): boolean {
-  const [batch, channels] = input.sizes;
+  const [batch, channels, ...places] = input.symSizes;
   const filters = weight.sizes[0];
-  const positions = out.numel / (batch * filters);
+  const positions = symProduct(places);
   const right = reshapeView(input, [batch, channels, positions]);
   const matrix = reshapeView(weight, [filters, channels]);
   const target = reshapeView(out, [batch, filters, positions]);
   if (!right || !matrix || !target) return false;
-  const left = matrix.asStrided([batch, filters, channels], [0, ...matrix.strides]);
+  const left = matrix.asStrided([batch, filters, channels], [0, ...matrix.symStrides]);
   const biasView = bias && new TensorView(bias);
   const type = exprTypeOf(out.dtype);
   lowerProduct(label, { left, right, out: target }, context, undefined, (sum, [, filter]) =>

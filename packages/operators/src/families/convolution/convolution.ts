@@ -31,7 +31,7 @@ function convolutionRow<Args>(
       const { input, groups, outChannels, outputSize } = convolution;
       if (input.dtype === 'bool') throw notImplementedFor('slow_conv2d_cpu', 'Bool');
       const sizes = [outChannels * groups, ...outputSize];
-      return { sizes: batched ? [input.sizes[0], ...sizes] : sizes, dtype: input.dtype };
+      return { sizes: batched ? [input.symSizes[0], ...sizes] : sizes, dtype: input.dtype };
     },
     host(args, [out]) {
       const { convolution, batched } = resolve(args);

@@ -1,4 +1,4 @@
-import { Tensor, type ScalarType } from '@cresset/tensor';
+import { symEq, symGt, Tensor, textOf, type ScalarType, type SymInt } from '@cresset/tensor';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { kernel, pointwise, view } from '../../table/builders.ts';
@@ -33,12 +33,12 @@ export interface BatchNormArgs {
   readonly eps: number;
 }
 
-function checkChannels(args: BatchNormArgs, channels: number): void {
+function checkChannels(args: BatchNormArgs, channels: SymInt): void {
   for (const name of ['running_mean', 'running_var', 'weight', 'bias'] as const) {
     const tensor = args[name];
     check(
-      tensor === null || tensor.numel === channels,
-      () => `${name} should contain ${channels} elements not ${tensor!.numel}`,
+      tensor === null || symEq(tensor.symNumel, channels),
+      () => `${name} should contain ${textOf(channels)} elements not ${tensor!.numel}`,
     );
     if (name === 'running_mean' || name === 'running_var') {
       check(tensor !== null || args.training, () => `${name} must be defined in evaluation mode`);
@@ -49,14 +49,14 @@ function checkChannels(args: BatchNormArgs, channels: number): void {
 function batchNormShape(args: BatchNormArgs): TensorMeta {
   const { input } = args;
   check(
-    input.dim >= 2 || input.numel === 0,
+    input.dim >= 2 || symEq(input.symNumel, 0),
     () => `Expected input to have at least 2 dimensions, but got ${input.dim}`,
   );
-  checkChannels(args, input.sizes[1] ?? 0);
+  checkChannels(args, input.symSizes[1] ?? 0);
   refuseIntegers('batch_norm', input.dtype);
   const { weight, bias, running_mean: mean, running_var: variance } = args;
   checkParameterDtypes(input, [weight, bias, mean, variance]);
-  return { sizes: input.sizes, dtype: input.dtype };
+  return { sizes: input.symSizes, dtype: input.dtype };
 }
 
 /** That of the first parameter there is: what mean and inverse deviation are kept in. */
@@ -65,14 +65,14 @@ const parameterDtype = ({ input, weight, bias, running_mean, running_var }: Batc
 
 /** Mean and inverse deviation as saved for the gradient: empty where the running ones were used. */
 function statisticsShape(args: BatchNormArgs): TensorMeta {
-  return { sizes: [args.training ? args.input.sizes[1] : 0], dtype: parameterDtype(args) };
+  return { sizes: [args.training ? args.input.symSizes[1] : 0], dtype: parameterDtype(args) };
 }
 
 export function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: readonly Tensor[]): Normalization {
   const { input, weight, bias, running_mean: runningMean, running_var: runningVar, training, momentum, eps } = args;
   const x = channelsFirst(input);
   const spread = (tensor: Tensor | null): Tensor | null =>
-    tensor && tensor.asStrided(x.sizes, [tensor.strides[0], ...x.sizes.slice(1).map(() => 0)]);
+    tensor && tensor.asStrided(x.symSizes, [tensor.symStrides[0], ...x.symSizes.slice(1).map(() => 0)]);
   const common = {
     input: x,
     out: channelsFirst(out),
@@ -92,7 +92,9 @@ export function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: reado
     saved: rstd && { mean, rstd },
     // An empty batch tells nothing of them.
     running:
-      runningMean && runningVar && input.numel > 0 ? { mean: runningMean, variance: runningVar, momentum } : undefined,
+      runningMean && runningVar && symGt(input.symNumel, 0)
+        ? { mean: runningMean, variance: runningVar, momentum }
+        : undefined,
   };
 }
 
@@ -103,7 +105,7 @@ export const saving = {
   shape: (args: BatchNormArgs): TensorMeta[] => {
     const out = batchNormShape(args);
     check(
-      !args.training || args.input.numel > 0,
+      !args.training || symGt(args.input.symNumel, 0),
       () => `input tensor must have at least one element, but got input_sizes = ${sizesText(args.input.sizes)}`,
     );
     return [out, statisticsShape(args), statisticsShape(args)];

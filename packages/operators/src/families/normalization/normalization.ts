@@ -1,4 +1,15 @@
-import { isComplex, isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import {
+  isComplex,
+  isFloatingPoint,
+  symEq,
+  symFloorDiv,
+  symMod,
+  symMul,
+  symSame,
+  type ScalarType,
+  type SymInt,
+  type Tensor,
+} from '@cresset/tensor';
 import { exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, type Forms } from '../../table/builders.ts';
@@ -49,9 +60,6 @@ export interface LayerNormArgs {
   readonly eps: number;
 }
 
-const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
-  a.length === b.length && a.every((size, dim) => size === b[dim]);
-
 function checkNormalizedShape(args: Omit<LayerNormArgs, 'eps'>, star: string): void {
   const { input, normalized_shape: shape } = args;
   check(
@@ -62,13 +70,13 @@ function checkNormalizedShape(args: Omit<LayerNormArgs, 'eps'>, star: string): v
   for (const name of ['weight', 'bias'] as const) {
     const tensor = args[name];
     check(
-      tensor === null || sameSizes(tensor.sizes, shape),
+      tensor === null || symSame(tensor.symSizes, shape),
       () =>
         `Expected ${name} to be of same shape as normalized_shape, but got ${name} of shape ${sizesText(tensor!.sizes)} and normalized_shape = ${sizesText(shape)}`,
     );
   }
   check(
-    input.dim >= shape.length && sameSizes(input.sizes.slice(-shape.length), shape),
+    input.dim >= shape.length && symSame(input.symSizes.slice(-shape.length), shape),
     () =>
       `Given normalized_shape=${sizesText(shape)}, expected input with shape [${star}${shape.join(', ')}], but got input of size${sizesText(input.sizes)}`,
   );
@@ -79,7 +87,7 @@ export function layerNormShape(args: LayerNormArgs): TensorMeta {
   const { input, weight, bias } = args;
   checkParameterDtypes(input, [weight, bias]);
   refuseIntegers('LayerNormKernelImpl', input.dtype);
-  return { sizes: args.input.sizes, dtype: args.input.dtype };
+  return { sizes: args.input.symSizes, dtype: args.input.dtype };
 }
 
 /** The groups lie in the trailing dimensions: weight and bias repeat over the leading ones. */
@@ -87,9 +95,9 @@ export function trailing(args: LayerNormArgs, outputs: readonly Tensor[]): Norma
   const { input, weight, bias, eps, normalized_shape: shape } = args;
   const [out, mean, rstd] = outputs;
   const outer = input.dim - shape.length;
-  const full = (tensor: Tensor | null): Tensor | null => tensor && expand(tensor, input.sizes);
+  const full = (tensor: Tensor | null): Tensor | null => tensor && expand(tensor, input.symSizes);
   const flat = (tensor: Tensor): Tensor =>
-    tensor.asStrided(tensor.sizes.slice(0, outer), tensor.strides.slice(0, outer));
+    tensor.asStrided(tensor.symSizes.slice(0, outer), tensor.symStrides.slice(0, outer));
   const saved = rstd && { mean: flat(mean), rstd: flat(rstd) };
   return { input, out, weight: full(weight), bias: full(bias), outer, eps, center: true, saved };
 }
@@ -110,7 +118,7 @@ export interface RmsNormArgs {
 
 export function rmsNormShape(args: RmsNormArgs): TensorMeta {
   checkNormalizedShape({ ...args, bias: null }, '*');
-  return { sizes: args.input.sizes, dtype: args.input.dtype };
+  return { sizes: args.input.symSizes, dtype: args.input.dtype };
 }
 
 export function rmsNormalization({ eps, ...args }: RmsNormArgs, [out, rstd]: readonly Tensor[]): Normalization {
@@ -118,7 +126,7 @@ export function rmsNormalization({ eps, ...args }: RmsNormArgs, [out, rstd]: rea
   const plain = trailing({ ...args, bias: null, eps: epsilon }, [out]);
   const saved = rstd && {
     mean: null,
-    rstd: rstd.asStrided(rstd.sizes.slice(0, plain.outer), rstd.strides.slice(0, plain.outer)),
+    rstd: rstd.asStrided(rstd.symSizes.slice(0, plain.outer), rstd.symStrides.slice(0, plain.outer)),
   };
   return { ...plain, center: false, saved };
 }
@@ -133,10 +141,10 @@ interface GroupNormArgs {
 
 export function groupNormShape({ input, weight, bias, num_groups: groups }: GroupNormArgs): TensorMeta {
   check(input.dim >= 2, `Dimension out of range (expected to be in range of [-1, 0], but got 1)`);
-  const channels = input.sizes[1];
+  const channels = input.symSizes[1];
   check(groups > 0, () => `Expected num groups to be greater than 0, got ${groups}`);
   check(
-    channels % groups === 0,
+    symEq(symMod(channels, groups), 0),
     () =>
       `Expected number of channels in input to be divisible by num_groups, but got input of shape ${sizesText(input.sizes)} and num_groups=${groups}`,
   );
@@ -145,26 +153,27 @@ export function groupNormShape({ input, weight, bias, num_groups: groups }: Grou
     ['bias', bias],
   ] as const) {
     check(
-      tensor === null || (tensor.dim === 1 && tensor.numel === channels),
+      tensor === null || (tensor.dim === 1 && symEq(tensor.symNumel, channels)),
       () =>
         `Expected ${name} to be a vector of size equal to the number of channels in input, but got ${name} of shape ${sizesText(tensor!.sizes)} and input of shape ${sizesText(input.sizes)}`,
     );
   }
   checkParameterDtypes(input, [weight, bias]);
   refuseIntegers('GroupNormKernelImpl', input.dtype);
-  return { sizes: input.sizes, dtype: input.dtype };
+  return { sizes: input.symSizes, dtype: input.dtype };
 }
 
 /** Views `[N, groups, channels of one, positions…]` of everything. */
 export function channelGroups(args: GroupNormArgs, out: Tensor): Omit<Normalization, 'saved'> {
   const { input, weight, bias, num_groups: groups, eps } = args;
-  const [batch, channels, ...positions] = input.sizes;
-  const sizes = [batch, groups, channels / groups, ...positions];
+  const [batch, channels, ...positions] = input.symSizes;
+  const own = symFloorDiv(channels, groups);
+  const sizes = [batch, groups, own, ...positions];
   const split = (tensor: Tensor): Tensor => reshapeView(tensor, sizes) ?? splitChannels(tensor, sizes);
   const spread = (tensor: Tensor | null): Tensor | null => {
     if (!tensor) return null;
-    const [stride] = tensor.strides;
-    return tensor.asStrided(sizes, [0, (stride * channels) / groups, stride, ...positions.map(() => 0)]);
+    const [stride] = tensor.symStrides;
+    return tensor.asStrided(sizes, [0, symMul(stride, own), stride, ...positions.map(() => 0)]);
   };
   return {
     input: split(input),
@@ -178,9 +187,9 @@ export function channelGroups(args: GroupNormArgs, out: Tensor): Omit<Normalizat
 }
 
 /** Splitting one dimension never needs a copy. */
-function splitChannels(tensor: Tensor, sizes: readonly number[]): Tensor {
-  const [batch, channel, ...rest] = tensor.strides;
-  return tensor.asStrided(sizes, [batch, channel * sizes[2], channel, ...rest]);
+function splitChannels(tensor: Tensor, sizes: readonly SymInt[]): Tensor {
+  const [batch, channel, ...rest] = tensor.symStrides;
+  return tensor.asStrided(sizes, [batch, symMul(channel, sizes[2]), channel, ...rest]);
 }
 
 export interface NativeGroupNormArgs extends Omit<GroupNormArgs, 'num_groups'> {
@@ -211,5 +220,5 @@ export const hasChannelsLast = ({ dim, sizes, strides }: Tensor): boolean =>
 /** A view `[C, N, positions…]`: the groups of a batch norm are its channels. */
 export function channelsFirst(tensor: Tensor): Tensor {
   if (tensor.dim < 2) return unsqueezeView(tensor, 1);
-  return permuteView(tensor, [1, 0, ...tensor.sizes.map((_, dim) => dim).slice(2)]);
+  return permuteView(tensor, [1, 0, ...tensor.symSizes.map((_, dim) => dim).slice(2)]);
 }

@@ -1,5 +1,5 @@
 import { inRuns, type Pieces } from '../../kernels/loops/pieces.ts';
-import { numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
+import { settle, symEq, symProduct, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
 import { axis, reduce, TensorView, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { lowerFill } from '../../kernels/fill.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
@@ -157,13 +157,13 @@ function* updateRunning(running: NonNullable<Normalization['running']>, { mean, 
 /** One kernel: reductions a group, and the elements stored over the inner axes. */
 export function lowerNormalize(label: string, normalization: Normalization, context: LoweringContext): void {
   const { outer, eps, given, saved, running, center, statisticsDtype, bfloatMoments } = normalization;
-  if (normalization.out.numel === 0) {
+  if (symEq(normalization.out.symNumel, 0)) {
     // Groups of no elements have a mean of 0, and no variance.
     if (saved?.mean?.numel) lowerFill(saved.mean, 0n, context, label);
     if (saved?.rstd.numel) lowerFill(saved.rstd, NaN, context, label);
     return;
   }
-  const count = numelOf(normalization.input.sizes.slice(outer));
+  const count = symProduct(normalization.input.symSizes.slice(outer));
   const { input, out, weight, bias } = joinInner(normalization);
   const x = new TensorView(input);
   const target = new TensorView(out);
@@ -213,9 +213,10 @@ export function lowerNormalize(label: string, normalization: Normalization, cont
     const blend = (tensor: Tensor, fresh: Expr): void =>
       store(tensor, add(mul(kept, new TensorView(tensor).at(axes)), mul(momentum, fresh)));
     blend(running.mean, groupMean!);
+    const elements = settle(count);
     blend(
       running.variance,
-      bfloatMoments ? over(floatParam(count - 1)) : mul(variance, floatParam(count / (count - 1))),
+      bfloatMoments ? over(floatParam(elements - 1)) : mul(variance, floatParam(elements / (elements - 1))),
     );
   }
   const [nestAxes, innerAxes] = given && !saved ? [all, []] : [axes, inner];

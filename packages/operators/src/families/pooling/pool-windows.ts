@@ -1,11 +1,12 @@
+import { settle, symAdd, symEq, symFloorDiv, symGe, symLt, symMod, symMul, symSub, type SymInt } from '@cresset/tensor';
 import { type Pieces, PIECE_SIZE } from '../../kernels/loops/pieces.ts';
 import { binary, cast, type Expr } from '@cresset/tensorexpr';
 import { add, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
 
 /** The windows of a pool along one dimension: which input positions make up output position `o`. */
 export interface PoolWindows {
-  readonly inputSize: number;
-  readonly outputSize: number;
+  readonly inputSize: SymInt;
+  readonly outputSize: SymInt;
   /** For the host: how far elements of a window are from each other. */
   readonly step: number;
   /** For the host: the first element of window `o` that lies within the input, and how many do. */
@@ -25,8 +26,8 @@ export interface PoolWindows {
 
 /** Windows of `kernel` elements `dilation` apart, a new one every `stride`. */
 export function slidingWindows(
-  inputSize: number,
-  outputSize: number,
+  inputSize: SymInt,
+  outputSize: SymInt,
   kernel: number,
   stride: number,
   padding: number,
@@ -35,11 +36,12 @@ export function slidingWindows(
   const startOf = (o: number): number => o * stride - padding;
   /** The first element of window `o` that does not lie before input position `at`. */
   const tapAt = (o: number, at: number): number => Math.max(0, Math.ceil((at - startOf(o)) / dilation));
-  const inside = padding === 0 && (outputSize - 1) * stride + dilation * (kernel - 1) < inputSize;
+  /** How far the last window reaches from where the first one begins. */
+  const reach = symAdd(symMul(symSub(outputSize, 1), stride), dilation * (kernel - 1));
+  const inside = padding === 0 && symLt(reach, inputSize);
   const size = indexParam(inputSize);
   const pad = indexParam(padding);
   const shift = (at: Expr): Expr => (padding === 0 ? at : sub(at, pad));
-  const borderedSize = (outputSize - 1) * stride + dilation * (kernel - 1) + 1;
   return {
     inputSize,
     outputSize,
@@ -47,12 +49,12 @@ export function slidingWindows(
       ? null
       : {
           border: padding,
-          windows: slidingWindows(borderedSize, outputSize, kernel, stride, 0, dilation),
+          windows: slidingWindows(symAdd(reach, 1), outputSize, kernel, stride, 0, dilation),
         },
     step: dilation,
     first: (o) => startOf(o) + tapAt(o, 0) * dilation,
-    count: (o) => Math.max(0, Math.min(kernel, tapAt(o, inputSize)) - tapAt(o, 0)),
-    paddedLength: (o) => Math.min(startOf(o) + kernel, inputSize + padding) - startOf(o),
+    count: (o) => Math.max(0, Math.min(kernel, tapAt(o, settle(inputSize))) - tapAt(o, 0)),
+    paddedLength: (o) => Math.min(startOf(o) + kernel, settle(inputSize) + padding) - startOf(o),
     taps: index(kernel),
     place(o, tap) {
       const at = shift(add(mul(o, index(stride)), mul(tap, index(dilation))));
@@ -71,13 +73,13 @@ export function slidingWindows(
 }
 
 /** Windows that divide the input evenly, from `floor(o·in/out)` up to `ceil((o+1)·in/out)`. */
-export function adaptiveWindows(inputSize: number, outputSize: number): PoolWindows {
-  const startOf = (o: number): number => Math.floor((o * inputSize) / outputSize);
-  const endOf = (o: number): number => Math.ceil(((o + 1) * inputSize) / outputSize);
+export function adaptiveWindows(inputSize: SymInt, outputSize: number): PoolWindows {
+  const startOf = (o: number): number => Math.floor((o * settle(inputSize)) / outputSize);
+  const endOf = (o: number): number => Math.ceil(((o + 1) * settle(inputSize)) / outputSize);
   const countOf = (o: number): number => endOf(o) - startOf(o);
-  let longest = 0;
-  for (let o = 0; o < outputSize; o++) longest = Math.max(longest, countOf(o));
-  const even = outputSize > 0 && inputSize % outputSize === 0;
+  const even = outputSize > 0 && symEq(symMod(inputSize, outputSize), 0);
+  let longest = even ? symFloorDiv(inputSize, outputSize) : 0;
+  for (let o = 0; o < outputSize && !even; o++) longest = Math.max(settle(longest), countOf(o));
   const taps = indexParam(longest);
   const size = indexParam(inputSize);
   const outSize = indexParam(outputSize);
@@ -103,17 +105,18 @@ export function adaptiveWindows(inputSize: number, outputSize: number): PoolWind
 
 /** Output positions of a sliding pool (pooling_output_shape): with `ceil` the last window may reach past the input. */
 export function pooledSize(
-  input: number,
+  input: SymInt,
   kernel: number,
   stride: number,
   padding: number,
   dilation: number,
   ceil: boolean,
-): number {
-  const room = input + 2 * padding - dilation * (kernel - 1) - 1;
-  const size = Math.floor((room + (ceil ? stride - 1 : 0)) / stride) + 1;
+): SymInt {
+  const room = symAdd(input, 2 * padding - dilation * (kernel - 1) - 1);
+  const size = symAdd(symFloorDiv(symAdd(room, ceil ? stride - 1 : 0), stride), 1);
   // A window must begin within the input or the padding in front.
-  return ceil && (size - 1) * stride >= input + padding ? size - 1 : size;
+  const last = symSub(size, 1);
+  return ceil && symGe(symMul(last, stride), symAdd(input, padding)) ? last : size;
 }
 
 /** Elements of a window that are gathered at once. */
@@ -148,7 +151,7 @@ export function* forEachWindow(
   const elements = new WindowElements(windows);
   const { at } = elements;
   const part = { position: 0, at, offsets: elements.offsets, count: 0, isFirst: true, isLast: true, from: 0, to: 0 };
-  const total = windows.reduce((product, { outputSize }) => product * outputSize, 1);
+  const total = windows.reduce((product, { outputSize }) => product * settle(outputSize), 1);
   let done = 0;
   for (; part.position < total; part.position++) {
     elements.begin();
@@ -196,7 +199,7 @@ class WindowElements {
     let stride = 1;
     this.#steps = windows.toReversed().map(({ step, inputSize }) => {
       const own = step * stride;
-      stride *= inputSize;
+      stride *= settle(inputSize);
       return own;
     });
     this.#steps.reverse();
@@ -243,7 +246,7 @@ class WindowElements {
   next(): void {
     const { windows, at } = this;
     for (let dim = windows.length - 1; dim >= 0; dim--) {
-      if (++at[dim] < windows[dim].outputSize) break;
+      if (++at[dim] < settle(windows[dim].outputSize)) break;
       at[dim] = 0;
     }
   }

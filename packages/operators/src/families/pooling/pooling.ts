@@ -1,5 +1,20 @@
 import type { Pieces } from '../../kernels/loops/pieces.ts';
-import { isFloatingPoint, isIntegral, numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
+import {
+  hint,
+  isFloatingPoint,
+  isIntegral,
+  scratch,
+  settle,
+  settleAll,
+  symEq,
+  symGe,
+  symGt,
+  symProduct,
+  textOf,
+  type ScalarType,
+  type SymInt,
+  type Tensor,
+} from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -30,14 +45,14 @@ interface Pool {
   readonly windows: readonly PoolWindows[];
 }
 
-function pooledSizes({ input, windows }: Pool): number[] {
-  return [...input.sizes.slice(0, input.dim - windows.length), ...windows.map(({ outputSize }) => outputSize)];
+function pooledSizes({ input, windows }: Pool): SymInt[] {
+  return [...input.symSizes.slice(0, input.dim - windows.length), ...windows.map(({ outputSize }) => outputSize)];
 }
 
-/** Elements of one plane of the input, and of the output. */
+/** For the host: elements of one plane of the input, and of the output. */
 const planeSizes = ({ windows }: Pool): { readonly size: number; readonly outputSize: number } => ({
-  size: windows.reduce((product, { inputSize }) => product * inputSize, 1),
-  outputSize: windows.reduce((product, window) => product * window.outputSize, 1),
+  size: windows.reduce((product, { inputSize }) => product * settle(inputSize), 1),
+  outputSize: windows.reduce((product, window) => product * settle(window.outputSize), 1),
 });
 
 const planesOf = (pool: Pool): number => {
@@ -73,12 +88,17 @@ function deviceWindows({ input, windows }: Pool, out: TensorView): DeviceWindows
 function withBorder(pool: Pool, border: Expr, label: string, context: LoweringContext): Pool {
   const { input, windows } = pool;
   const all = windows.map((window) => window.bordered ?? { border: 0, windows: window });
-  const read = windows.reduce((product, window) => product * window.outputSize * extentOf(axis('k', window.taps)), 1);
-  const size = all.reduce((product, { windows: { inputSize } }) => product * inputSize, 1);
-  if (!context.device.capabilities.host || windows.every(({ bordered }) => !bordered) || read < 2 * size) return pool;
+  if (!context.device.capabilities.host || windows.every(({ bordered }) => !bordered)) return pool;
+  // Either way is right: what pays for the sizes of now is taken.
+  const read = windows.reduce(
+    (product, window) => product * hint(window.outputSize) * extentOf(axis('k', window.taps)),
+    1,
+  );
+  const size = all.reduce((product, { windows: { inputSize } }) => product * hint(inputSize), 1);
+  if (read < 2 * size) return pool;
   const batch = input.dim - windows.length;
   const target = context.temporary(
-    [...input.sizes.slice(0, batch), ...all.map((each) => each.windows.inputSize)],
+    [...input.symSizes.slice(0, batch), ...all.map((each) => each.windows.inputSize)],
     input.dtype,
   );
   const view = new TensorView(target);
@@ -128,7 +148,7 @@ function* hostMaxPool(pool: Pool, [out, indices]: readonly Tensor[]): Pieces {
 }
 
 function lowerMaxPool(label: string, pool: Pool, [out, indices]: readonly Tensor[], context: LoweringContext): void {
-  if (out.numel === 0) return;
+  if (symEq(out.symNumel, 0)) return;
   const target = new TensorView(out);
   const border = lowest(pool.input.dtype, exprTypeOf(pool.input.dtype));
   const bordered = indices ? pool : withBorder(pool, border, label, context);
@@ -203,7 +223,7 @@ function lowerAveragePool(
   out: Tensor,
   context: LoweringContext,
 ): void {
-  if (out.numel === 0) return;
+  if (symEq(out.symNumel, 0)) return;
   const target = new TensorView(out);
   const bordered = withBorder(pool, cast(exprTypeOf(pool.input.dtype), constant('float', 0)), label, context);
   const { axes, taps, at, conditions } = deviceWindows(bordered, target);
@@ -279,16 +299,16 @@ function slidingPool(name: string, rank: number, args: SlidingArgs): Pool {
   });
   checkNotEmpty(self, rank, name);
   const windows = kernelSize.map((size, dim) => {
-    const inputSize = self.sizes[self.dim - rank + dim];
+    const inputSize = self.symSizes[self.dim - rank + dim];
     const outputSize = pooledSize(inputSize, size, stride[dim], padding[dim], dilation[dim], args.ceil_mode);
     return slidingWindows(inputSize, outputSize, size, stride[dim], padding[dim], dilation[dim]);
   });
-  const channels = self.sizes[self.dim - rank - 1];
   check(
-    windows.every(({ outputSize }) => outputSize >= 1),
+    windows.every(({ outputSize }) => symGe(outputSize, 1)),
     () => {
-      const shown = (sizes: readonly number[]): string =>
-        `(${[channels, ...(rank === 1 ? [1] : []), ...sizes].join('x')})`;
+      const channels = self.sizes[self.dim - rank - 1];
+      const shown = (sizes: readonly SymInt[]): string =>
+        `(${[channels, ...(rank === 1 ? [1] : []), ...settleAll(sizes)].join('x')})`;
       return `Given input size: ${shown(windows.map(({ inputSize }) => inputSize))}. Calculated output size: ${shown(windows.map(({ outputSize }) => outputSize))}. Output size is too small`;
     },
   );
@@ -299,8 +319,7 @@ const kernelText = (name: string, values: readonly number[]): string =>
   values.map((value, dim) => `${name}${['T', 'H', 'W'].slice(-values.length)[dim]}: ${value}`).join(' ');
 
 function checkNotEmpty(self: Tensor, rank: number, name: string): void {
-  const sizes = self.sizes.slice(-(rank + 1));
-  const empty = sizes.indexOf(0);
+  const empty = self.symSizes.slice(-(rank + 1)).findIndex((size) => symEq(size, 0));
   if (rank === 3) {
     const kernelName = name.startsWith('max') ? 'max_pool3d_with_indices_out_cpu_template()' : `${name}()`;
     check(
@@ -310,17 +329,16 @@ function checkNotEmpty(self: Tensor, rank: number, name: string): void {
     );
     return;
   }
-  const shown = rank === 1 ? [...self.sizes.slice(0, -1), 1, ...self.sizes.slice(-1)] : self.sizes;
-  check(
-    empty === -1,
-    () => `Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:${sizesText(shown)}`,
-  );
+  check(empty === -1, () => {
+    const shown = rank === 1 ? [...self.sizes.slice(0, -1), 1, ...self.sizes.slice(-1)] : self.sizes;
+    return `Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:${sizesText(shown)}`;
+  });
 }
 
 function checkMaxPool1d({ self, kernel_size, stride, padding, dilation = [1], ceil_mode }: SlidingArgs): void {
   const ranked = self.dim === 2 || self.dim === 3;
   check(
-    ranked && self.sizes.slice(-2).every((size) => size !== 0),
+    ranked && self.symSizes.slice(-2).every((size) => !symEq(size, 0)),
     () =>
       `max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:${sizesText(self.sizes)}`,
   );
@@ -335,8 +353,8 @@ function checkMaxPool1d({ self, kernel_size, stride, padding, dilation = [1], ce
       `max_pool1d() padding should be at most half of kernel size, but got padding=${padding[0]} and kernel_size=${size}`,
   );
   check(dilation[0] > 0, () => `max_pool1d() dilation must be greater than zero, but got ${dilation[0]}`);
-  const output = pooledSize(self.sizes[self.dim - 1], size, step, padding[0], dilation[0], ceil_mode);
-  check(output > 0, () => `max_pool1d() Invalid computed output size: ${output}`);
+  const output = pooledSize(self.symSizes[self.dim - 1], size, step, padding[0], dilation[0], ceil_mode);
+  check(symGt(output, 0), () => `max_pool1d() Invalid computed output size: ${textOf(output)}`);
 }
 
 interface AdaptiveArgs {
@@ -373,21 +391,24 @@ function adaptivePool(name: string, rank: number, { self, output_size }: Adaptiv
   });
   // An average over everything is a mean, of nothing as well.
   const isMean = !isMax && outputs.every((size) => size === 1);
-  self.sizes.forEach((size, dim) => {
+  self.symSizes.forEach((size, dim) => {
     check(
-      size > 0 || dim < self.dim - rank || outputs.every((value) => value === 0) || isMean,
+      symGt(size, 0) || dim < self.dim - rank || outputs.every((value) => value === 0) || isMean,
       () =>
         `${name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ${sizesText(self.sizes)} with dimension ${dim} being empty`,
     );
   });
   // PyTorch leaves the last blank of three sizes out.
-  const textOf = (sizes: readonly number[]): string => sizes.join(', ').replace(/^(.*, .*), /, '$1,');
+  const listed = (sizes: readonly number[]): string => sizes.join(', ').replace(/^(.*, .*), /, '$1,');
   check(
     outputs.every((value) => value >= 0),
     () =>
-      `${rank === 1 ? name.replace('1', '2') : name}: elements of output_size must be greater than or equal to 0 but received {${textOf(rank === 1 ? [1, ...outputs] : outputs)}}`,
+      `${rank === 1 ? name.replace('1', '2') : name}: elements of output_size must be greater than or equal to 0 but received {${listed(rank === 1 ? [1, ...outputs] : outputs)}}`,
   );
-  return { input: self, windows: outputs.map((size, dim) => adaptiveWindows(self.sizes[self.dim - rank + dim], size)) };
+  return {
+    input: self,
+    windows: outputs.map((size, dim) => adaptiveWindows(self.symSizes[self.dim - rank + dim], size)),
+  };
 }
 
 function refuse(dtype: ScalarType, name: string, integers: boolean): void {
@@ -399,14 +420,14 @@ function refuse(dtype: ScalarType, name: string, integers: boolean): void {
 function refuseAdaptiveAverage(name: string, rank: number, pool: Pool): void {
   const { dtype } = pool.input;
   const sizes = pooledSizes(pool);
-  const isMean = !name.startsWith('_') && sizes.slice(-rank).every((size) => size === 1);
+  const isMean = !name.startsWith('_') && sizes.slice(-rank).every((size) => symEq(size, 1));
   check(
     !isMean || !isIntegral(dtype, true),
     () =>
       `mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ${dtypeName(dtype)}`,
   );
   if (rank === 3) refuse(dtype, 'adaptive_avg_pool3d_cpu', false);
-  else if (numelOf(sizes) > 0) refuse(dtype, 'adaptive_avg_pool2d', false);
+  else if (symGt(symProduct(sizes), 0)) refuse(dtype, 'adaptive_avg_pool2d', false);
 }
 
 function maxPoolRow<Args>(
