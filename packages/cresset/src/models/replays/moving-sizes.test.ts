@@ -66,6 +66,11 @@ def pictures(x: Tensor, y: Tensor) -> Tensor:
     w = y[:, :1].reshape(1, 3, 1, 1)
     z = torch.conv2d(z, w.expand(6, 3, 1, 1)) + torch.conv2d(z, w.expand(6, 3, 1, 3), None, [1, 1], [0, 1])
     return torch.max_pool2d(z, [2, 2]).flatten(1)
+
+def arranged(x: Tensor, y: Tensor) -> Tensor:
+    z = torch.constant_pad_nd(x.flatten() * 2, [1, -2], 0.5).unsqueeze(0)
+    rows = x.index_select(0, torch.tensor([2, 0])).unflatten(0, [2, 1]).movedim(0, 2)
+    return rows.flatten(1) + y[:1, :1] + z.sum() * 0.001
 `;
 
 /** Sizes around vectors, tiles and pieces, each new, then some again; 1 and 0 are programs of their own. */
@@ -89,6 +94,7 @@ it.each([
   'heads',
   'windows',
   'pictures',
+  'arranged',
 ])('a recording holds for any size: %s', async (name) => {
   const device = new WasmDevice();
   const here = new PythonFunctions(source, { device });

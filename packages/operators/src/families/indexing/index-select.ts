@@ -1,5 +1,5 @@
 import { type Pieces, filled, inRuns } from '../../kernels/loops/pieces.ts';
-import type { Tensor } from '@cresset/tensor';
+import { settle, symEq, type SymInt, type Tensor } from '@cresset/tensor';
 import { cast, TensorView } from '@cresset/tensorexpr';
 import { lowerCopy, copyPieces } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
@@ -20,21 +20,21 @@ export interface Indexed {
 }
 
 /** Sizes of `self` with that of `dim` replaced. */
-export const withSize = (self: Tensor, dim: number, size: number): number[] =>
-  self.sizes.map((own, at) => (at === dim ? size : own));
+export const withSize = (self: Tensor, dim: number, size: SymInt): SymInt[] =>
+  self.symSizes.map((own, at) => (at === dim ? size : own));
 
 const indexSelectRule: KernelRule<Indexed> = {
   shape: ({ self, dim, index }) => {
     check(index.dim <= 1, 'index_select(): Index is supposed to be a vector', 'IndexError');
     check(
-      self.dim > 0 || index.numel === 1,
+      self.dim > 0 || symEq(index.symNumel, 1),
       () => `index_select(): Index to scalar can have only 1 value, got ${index.numel} value(s)`,
     );
     check(
       index.dtype === 'int64' || index.dtype === 'int32',
       'index_select(): Expected dtype int32 or int64 for index',
     );
-    return { sizes: withSize(self, wrapDim(dim, self.dim), index.numel), dtype: self.dtype };
+    return { sizes: withSize(self, wrapDim(dim, self.dim), index.symNumel), dtype: self.dtype };
   },
   *host({ self, dim, index }, [output]) {
     if (self.dim === 0) {
@@ -56,7 +56,7 @@ const outOfRange = (dim: number, position: number | bigint | string, size: numbe
   dim === 1 ? `INDICES element is out of DATA bounds, id=${position} axis_dim=${size}` : 'index out of range in self';
 
 function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tensor, context: LoweringContext): void {
-  if (output.numel === 0) return;
+  if (symEq(output.symNumel, 0)) return;
   if (self.dim === 0) {
     launchPositionCheck(index, 0, 1, outOfRange(0, '%', 1), context);
     lowerCopy(output, self, context, 'aten::index_select');
@@ -68,7 +68,7 @@ function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tens
   const vector = index.dim === 0 ? index.asStrided([1], [0]) : index;
   const given = new TensorView(vector).at([axes[dim]]);
   const position = axes.map((axis, at) => (at === dim ? cast('i32', given) : axis));
-  const size = self.sizes[dim];
+  const size = settle(self.symSizes[dim]);
   const complaint = outOfRange(dim, '%', size);
   const faults = positionFault(given, 0, size, complaint, context);
   launchCopy('aten::index_select', axes, target, source.at(position), context, faults);

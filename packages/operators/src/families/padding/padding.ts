@@ -1,4 +1,15 @@
-import { scratch, Tensor, type ScalarType } from '@cresset/tensor';
+import {
+  scratch,
+  symAdd,
+  symEq,
+  symGe,
+  symGt,
+  symSub,
+  Tensor,
+  textOf,
+  type ScalarType,
+  type SymInt,
+} from '@cresset/tensor';
 import { binary, constant, exprTypeOf, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
@@ -52,9 +63,8 @@ function sourceExpr(mode: Mode, at: Expr, size: Expr): Expr {
   return select(binary('lt', mirrored, size), mirrored, sub(mul(index(2), last), mirrored));
 }
 
-function paddedSizes(self: Tensor, borders: readonly Border[]): number[] {
-  return self.sizes.map((size, dim) => size + borders[dim].before + borders[dim].after);
-}
+const paddedSizes = (self: Tensor, borders: readonly Border[]): SymInt[] =>
+  self.symSizes.map((size, dim) => symAdd(size, borders[dim].before + borders[dim].after));
 
 interface Run {
   readonly length: number;
@@ -130,7 +140,7 @@ function lowerPad(
   out: Tensor,
   context: LoweringContext,
 ): void {
-  if (out.numel === 0) return;
+  if (symEq(out.symNumel, 0)) return;
   const target = new TensorView(out);
   const input = new TensorView(self);
   const axes = target.axes();
@@ -140,7 +150,7 @@ function lowerPad(
     if (before === 0 && after === 0) return own;
     if (mode === 'circular' && (before < 0 || after < 0)) {
       const cropped = Math.max(-before, 0);
-      const kept = indexParam(self.sizes[dim] - cropped - Math.max(-after, 0));
+      const kept = indexParam(symSub(self.symSizes[dim], cropped + Math.max(-after, 0)));
       return add(sourceExpr(mode, sub(own, indexParam(Math.max(before, 0))), kept), indexParam(cropped));
     }
     const moved = before === 0 ? own : sub(own, indexParam(before));
@@ -204,10 +214,9 @@ function checkConstant(self: Tensor, pad: readonly number[], borders: readonly B
       `Length of pad should be no more than twice the number of dimensions of the input. Pad length is ${pad.length}while the input has ${self.dim}dimensions.`,
   );
   borders.forEach(({ before, after }, dim) => {
+    // Neither crops more than there is, nor both together.
     check(
-      before >= -self.sizes[dim] &&
-        after >= -self.sizes[dim] &&
-        self.sizes[dim] + Math.min(before, 0) + Math.min(after, 0) >= 0,
+      symGe(self.symSizes[dim], Math.max(-before, 0) + Math.max(-after, 0)),
       'narrow(): length must be non-negative.',
     );
   });
@@ -217,9 +226,9 @@ function checkCircular(self: Tensor, pad: readonly number[], borders: readonly B
   check(pad.length % 2 === 0, 'Padding length must be divisible by 2');
   check(pad.length / 2 + 2 === self.dim || pad.length / 2 + 1 === self.dim, () => unsupported(self, pad));
   borders.forEach(({ before, after }, dim) => {
-    const size = self.sizes[dim];
-    check(before <= size && after <= size, 'Padding value causes wrapping around more than once.');
-    check(size + before + after >= 0, 'Negative padding value is resulting in an empty dimension');
+    const size = self.symSizes[dim];
+    check(symGe(size, before) && symGe(size, after), 'Padding value causes wrapping around more than once.');
+    check(symGe(size, -before - after), 'Negative padding value is resulting in an empty dimension');
   });
 }
 
@@ -227,27 +236,26 @@ function checkMirrored(self: Tensor, mode: Mode, pad: readonly number[], borders
   const rank = pad.length / 2;
   check(self.dim === rank + 1 || self.dim === rank + 2, () => unsupported(self, pad));
   check(
-    self.sizes.every((size, dim) => size > 0 || (dim === 0 && self.dim === rank + 2)),
+    self.symSizes.every((size, dim) => symGt(size, 0) || (dim === 0 && self.dim === rank + 2)),
     () =>
       `Expected ${rank + 1}D or ${rank + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ${sizesText(self.sizes)}`,
   );
   const names = ['D', 'H', 'W'];
   for (let dim = self.dim - 1; dim >= self.dim - rank; dim--) {
     const { before, after } = borders[dim];
-    const size = self.sizes[dim];
+    const size = self.symSizes[dim];
     check(
-      mode !== 'reflect' || (before < size && after < size),
+      mode !== 'reflect' || (symGt(size, before) && symGt(size, after)),
       () =>
         `Argument #${2 * (self.dim - dim) + 2}: Padding size should be less than the corresponding input dimension, but got: padding (${before}, ${after}) at dimension ${dim} of input ${sizesText(self.sizes)}`,
     );
   }
-  const sizes = self.sizes.slice(-rank);
   const padded = paddedSizes(self, borders).slice(-rank);
-  const shown = (values: readonly number[]): string =>
-    values.map((size, dim) => `${names.slice(-rank)[dim]}: ${size}`).join(' ');
+  const shown = (values: readonly SymInt[]): string =>
+    values.map((size, dim) => `${names.slice(-rank)[dim]}: ${textOf(size)}`).join(' ');
   check(
-    padded.every((size) => size >= 1),
-    () => `input (${shown(sizes)}) is too small. Calculated output ${shown(padded)}`,
+    padded.every((size) => symGe(size, 1)),
+    () => `input (${shown(self.symSizes.slice(-rank))}) is too small. Calculated output ${shown(padded)}`,
   );
   const kernelName = `${mode === 'reflect' ? 'reflection' : 'replication'}_pad${rank}d`;
   if (self.dtype === 'bool') throw notImplementedFor(kernelName, dtypeName(self.dtype));

@@ -11,7 +11,9 @@ import {
   symLt,
   symMax,
   symMin,
+  symMod,
   symMul,
+  symProduct,
   symSub,
   textOf,
   type SymInt,
@@ -287,28 +289,29 @@ export function unbind(tensor: Tensor, dim: number): Parts {
 }
 
 /** The sizes with a stretch of dimensions made one. */
-export function flattenedSizes(tensor: Tensor, startDim: number, endDim: number): number[] {
+export function flattenedSizes(tensor: Tensor, startDim: number, endDim: number): SymInt[] {
   const start = wrapDim(startDim, tensor.dim);
   const end = wrapDim(endDim, tensor.dim);
   check(start <= end, 'flatten() has invalid args: start_dim cannot come after end_dim');
   if (tensor.dim === 0) return [1];
-  return [...tensor.sizes.slice(0, start), numelOf(tensor.sizes.slice(start, end + 1)), ...tensor.sizes.slice(end + 1)];
+  const { symSizes: sizes } = tensor;
+  return [...sizes.slice(0, start), symProduct(sizes.slice(start, end + 1)), ...sizes.slice(end + 1)];
 }
 
 export function unflatten(tensor: Tensor, dim: number, sizes: readonly number[]): Tensor {
   const at = wrapDim(dim, tensor.dim);
   check(sizes.length > 0, 'unflatten: sizes must be non-empty');
-  const size = tensor.sizes[at];
+  const size = tensor.symSizes[at];
   const known = numelOf(sizes.filter((each) => each !== -1));
   const inferred = sizes.filter((each) => each === -1).length;
   check(inferred <= 1, 'only one dimension can be inferred');
   check(
-    inferred === 1 ? known !== 0 && size % known === 0 : known === size,
+    inferred === 1 ? known !== 0 && symEq(symMod(size, known), 0) : symEq(size, known),
     () =>
-      `unflatten: Provided sizes ${sizesText(sizes)} don't multiply up to the size of dim ${at} (${size}) in the input tensor`,
+      `unflatten: Provided sizes ${sizesText(sizes)} don't multiply up to the size of dim ${at} (${textOf(size)}) in the input tensor`,
   );
-  const whole = sizes.map((each) => (each === -1 ? size / known : each));
-  return viewed(tensor, [...tensor.sizes.slice(0, at), ...whole, ...tensor.sizes.slice(at + 1)]);
+  const whole = sizes.map((each) => (each === -1 ? symFloorDiv(size, known) : each));
+  return viewed(tensor, [...tensor.symSizes.slice(0, at), ...whole, ...tensor.symSizes.slice(at + 1)]);
 }
 
 /** All windows of `size` elements, `step` apart, in a new last dimension. */
@@ -381,7 +384,7 @@ export function movedim(tensor: Tensor, source: readonly number[], destination: 
   if (tensor.dim === 0) return tensor.asStrided([], []);
   const order = new Array<number>(tensor.dim).fill(-1);
   to.forEach((dim, at) => (order[dim] = from[at]));
-  const rest = tensor.sizes.map((_, dim) => dim).filter((dim) => !from.includes(dim));
+  const rest = tensor.symSizes.map((_, dim) => dim).filter((dim) => !from.includes(dim));
   return permute(
     tensor,
     order.map((dim) => (dim === -1 ? rest.shift()! : dim)),
