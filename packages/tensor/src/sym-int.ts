@@ -218,7 +218,7 @@ export function symFloorDiv(a: SymInt, b: SymInt): SymInt {
   if (exact !== null) return exact;
   const isPositive = leastOf(a) >= 0 && leastOf(b) >= 0;
   if (isPositive && leastOf(symSub(b, a)) > 0) return 0;
-  return env.node(`(${textOf(a)} // ${textOf(b)})`, null, isPositive ? 0 : -Infinity, () =>
+  return env.node(`(${symText(a)} // ${symText(b)})`, null, isPositive ? 0 : -Infinity, () =>
     Math.floor(hint(a) / hint(b)),
   );
 }
@@ -233,7 +233,7 @@ export function symMax(a: SymInt, b: SymInt): SymInt {
   if (leastOf(symSub(a, b)) >= 0) return a;
   if (leastOf(symSub(b, a)) >= 0) return b;
   const least = Math.max(leastOf(a), leastOf(b));
-  return env.node(`max(${textOf(a)}, ${textOf(b)})`, null, least, () => Math.max(hint(a), hint(b)));
+  return env.node(`max(${symText(a)}, ${symText(b)})`, null, least, () => Math.max(hint(a), hint(b)));
 }
 
 export function symMin(a: SymInt, b: SymInt): SymInt {
@@ -242,7 +242,7 @@ export function symMin(a: SymInt, b: SymInt): SymInt {
   if (leastOf(symSub(a, b)) >= 0) return b;
   if (leastOf(symSub(b, a)) >= 0) return a;
   const least = Math.min(leastOf(a), leastOf(b));
-  return env.node(`min(${textOf(a)}, ${textOf(b)})`, null, least, () => Math.min(hint(a), hint(b)));
+  return env.node(`min(${symText(a)}, ${symText(b)})`, null, least, () => Math.min(hint(a), hint(b)));
 }
 
 /** Whether two sizes are the same, for all that symbols may stand for where that is known; else a guard is noted. */
@@ -284,7 +284,11 @@ export const symMatches = (a: SymInt, b: SymInt): boolean => hint(a) === hint(b)
 /** A node, or the number that it is now where nobody is to go by anything else. */
 export const symbolOf = (node: SymNode): SymInt => (peeking > 0 || node.env.isClosed ? node.value : node);
 
-export const textOf = (size: SymInt): string => String(typeof size === 'number' ? size : size.text);
+/** The expression itself, so that two that are the same can be told. */
+export const symText = (size: SymInt): string => String(typeof size === 'number' ? size : size.text);
+
+/** The number of now, for messages. */
+export const textOf = (size: SymInt): string => String(hint(size));
 
 const leastOf = (size: SymInt): number => (typeof size === 'number' ? size : size.least);
 

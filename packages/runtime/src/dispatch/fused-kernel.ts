@@ -26,7 +26,7 @@ import {
   symEq,
   symGt,
   symMul,
-  textOf,
+  symText,
   type SymInt,
 } from '@cresset/tensor';
 import { cast, computesDoubles, exprTypeOf, unary, type Expr, type LoopNest, type Store } from '@cresset/tensorexpr';
@@ -183,7 +183,7 @@ export function allocateLike(like: Tensor, device: DeviceMemory): Tensor {
 function bySizes(places: readonly Place[]): Place[][] {
   const groups = new Map<string, Place[]>();
   for (const place of places) {
-    const key = place.target.symSizes.map(textOf).join();
+    const key = place.target.symSizes.map(symText).join();
     const group = groups.get(key);
     if (group) group.push(place);
     else groups.set(key, [place]);

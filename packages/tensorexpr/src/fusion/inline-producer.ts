@@ -11,7 +11,7 @@ import {
   symNe,
   symProduct,
   symSub,
-  textOf,
+  symText,
   type ScalarType,
   type Storage,
   type SymInt,
@@ -133,9 +133,9 @@ function withBatchInDimensions(kernel: Contraction): Contraction {
 function placeKey({ base, terms }: LinearForm, numbers: Map<AxisExpr, number>): string {
   const texts = [...terms].map(([axis, coefficient]) => {
     if (!numbers.has(axis)) numbers.set(axis, numbers.size);
-    return `${numbers.get(axis)}*${textOf(coefficient)}`;
+    return `${numbers.get(axis)}*${symText(coefficient)}`;
   });
-  return `${textOf(base)}+${texts.sort().join('+')}`;
+  return `${symText(base)}+${texts.sort().join('+')}`;
 }
 
 function joinLabels(first: string, second: string): string {

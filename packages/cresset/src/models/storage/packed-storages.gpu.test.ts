@@ -9,7 +9,7 @@ def forward(self, rows: Tensor, mask: Tensor, picture: Tensor, x: Tensor) -> Lis
     y = torch.where(mask, x, self.bfloat16.float())
     weight = self.int8.float() * self.scale.unsqueeze(1)
     z = F.linear(x, weight) + F.linear(x, self.float16.float()) + x @ self.bfloat16.float().t()
-    seen = F.conv2d(picture.float() / 255.0, self.filters.float())
+    seen = F.conv2d(picture.float() / 256.0, self.filters.float())
     counts = self.int16.sum(1) + self.bool.sum(1)
     return [picked, y, z, seen, counts, self.bfloat16 * 2, self.float16.t() + 1, picture.bitwise_not()]
 
