@@ -28,6 +28,8 @@ export class NestedTensor extends Tensor {
     Object.defineProperties(this, {
       sizes: { get: () => refuse('sizes') },
       strides: { get: () => refuse('strides') },
+      symSizes: { get: () => refuse('sizes') },
+      symStrides: { get: () => refuse('strides') },
     });
   }
 
@@ -43,6 +45,10 @@ export class NestedTensor extends Tensor {
   /** Elements with those that fill up: an upper bound. */
   override get numel(): number {
     return NestedTensor.elementsOf(this.paddedSizes);
+  }
+
+  override get symNumel(): number {
+    return this.numel;
   }
 
   /** The sequences as `[batch, longest, width]`, a view. */

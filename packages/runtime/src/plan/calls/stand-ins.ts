@@ -48,8 +48,8 @@ export class CallArguments {
   }
 
   #textOfTensor(tensor: Tensor): string | null {
-    const { storage, dtype, sizes, strides } = tensor;
     if (tensor.constructor !== Tensor || tensor.quantizer !== null || tensor.openOffset !== null) return null;
+    const { storage, dtype, sizes, strides } = tensor;
     if (isComplex(dtype)) return null;
     const { storages } = this;
     let at = storages.indexOf(storage);
