@@ -13,6 +13,8 @@ import {
   symMod,
   symMul,
   symSub,
+  symText,
+  textOf,
   type SymInt,
 } from './sym-int.ts';
 
@@ -31,6 +33,15 @@ describe('expressions of sizes', () => {
     expect(hint(size)).toBe(43);
     env.assign([2, 10]);
     expect(hint(size)).toBe(27);
+    expect(env.guards).toEqual([]);
+  });
+
+  test('are numbers in messages, which go by nothing', () => {
+    const {
+      env,
+      of: [s],
+    } = setUp(5);
+    expect([textOf(symAdd(s, 1)), symText(symAdd(s, 1))]).toEqual(['6', '1 + s0']);
     expect(env.guards).toEqual([]);
   });
 
