@@ -23,6 +23,9 @@ const setUp = (...values: number[]): { env: ShapeEnv; of: SymInt[] } => {
   return { env, of: values.map((value) => env.symbol(value)) };
 };
 
+/** Has symbols stand for other numbers. */
+const assign = (env: ShapeEnv, values: readonly number[]): void => values.forEach((value, at) => env.set(at, value));
+
 describe('expressions of sizes', () => {
   test('are other numbers once symbols are', () => {
     const {
@@ -31,7 +34,7 @@ describe('expressions of sizes', () => {
     } = setUp(5, 7);
     const size = symAdd(symMul(s, symAdd(t, 1)), symFloorDiv(t, 2));
     expect(hint(size)).toBe(43);
-    env.assign([2, 10]);
+    assign(env, [2, 10]);
     expect(hint(size)).toBe(27);
     expect(env.guards).toEqual([]);
   });
@@ -73,11 +76,11 @@ describe('guards', () => {
     expect(env.guards).toEqual([]);
     expect([symEq(s, t), symLt(s, t), symEq(t, 7)]).toEqual([false, true, true]);
     expect(env.guards).toHaveLength(3);
-    env.assign([6, 7]);
+    assign(env, [6, 7]);
     expect(env.holds()).toBe(true);
-    env.assign([7, 7]);
+    assign(env, [7, 7]);
     expect(env.holds()).toBe(false);
-    env.assign([8, 9]);
+    assign(env, [8, 9]);
     expect(env.holds()).toBe(false);
   });
 
@@ -88,7 +91,7 @@ describe('guards', () => {
     } = setUp(5);
     expect(settle(symMul(s, 2))).toBe(10);
     expect(env.holds()).toBe(true);
-    env.assign([6]);
+    assign(env, [6]);
     expect(env.holds()).toBe(false);
   });
 

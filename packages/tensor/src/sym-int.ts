@@ -75,11 +75,6 @@ export class ShapeEnv {
     return node;
   }
 
-  /** Has symbols stand for other numbers, the first ones of those there are. */
-  assign(values: readonly number[]): void {
-    values.forEach((value, at) => this.set(at, value));
-  }
-
   /** Has one symbol stand for another number. */
   set(at: number, value: number): void {
     if (value === this.#values[at]) return;
@@ -101,11 +96,6 @@ export class ShapeEnv {
   /** What it goes by, for people to read. */
   get guards(): string[] {
     return [...this.#guards.values()].map(({ text }) => text);
-  }
-
-  /** So many guards there are: what was noted since can be taken back. */
-  get mark(): number {
-    return this.#guards.size;
   }
 
   note(node: SymNode, sign: '==' | '!=' | '<' | '>=', holds: (value: number) => boolean): void {
@@ -226,23 +216,17 @@ export function symFloorDiv(a: SymInt, b: SymInt): SymInt {
 /** What is left of a division that rounds down. */
 export const symMod = (a: SymInt, b: SymInt): SymInt => symSub(a, symMul(symFloorDiv(a, b), b));
 
-export function symMax(a: SymInt, b: SymInt): SymInt {
-  if (typeof a === 'number' && typeof b === 'number') return Math.max(a, b);
-  const env = plainOf(a, b);
-  if (!env) return Math.max(hint(a), hint(b));
-  if (leastOf(symSub(a, b)) >= 0) return a;
-  if (leastOf(symSub(b, a)) >= 0) return b;
-  const least = Math.max(leastOf(a), leastOf(b));
-  return env.node(`max(${symText(a)}, ${symText(b)})`, null, least, () => Math.max(hint(a), hint(b)));
-}
+export const symMax = (a: SymInt, b: SymInt): SymInt => extremeOf('max', a, b);
+export const symMin = (a: SymInt, b: SymInt): SymInt => extremeOf('min', a, b);
 
-export function symMin(a: SymInt, b: SymInt): SymInt {
+function extremeOf(fn: 'max' | 'min', a: SymInt, b: SymInt): SymInt {
   const env = plainOf(a, b);
-  if (!env) return Math.min(hint(a), hint(b));
-  if (leastOf(symSub(a, b)) >= 0) return b;
-  if (leastOf(symSub(b, a)) >= 0) return a;
-  const least = Math.min(leastOf(a), leastOf(b));
-  return env.node(`min(${symText(a)}, ${symText(b)})`, null, least, () => Math.min(hint(a), hint(b)));
+  const ofNow = (): number => Math[fn](hint(a), hint(b));
+  if (!env) return ofNow();
+  const isNeverBelow = (x: SymInt, y: SymInt): boolean => leastOf(symSub(x, y)) >= 0;
+  if (isNeverBelow(a, b)) return fn === 'max' ? a : b;
+  if (isNeverBelow(b, a)) return fn === 'max' ? b : a;
+  return env.node(`${fn}(${symText(a)}, ${symText(b)})`, null, Math[fn](leastOf(a), leastOf(b)), ofNow);
 }
 
 /** Whether two sizes are the same, for all that symbols may stand for where that is known; else a guard is noted. */

@@ -9,7 +9,6 @@ import {
   type OpenNumber,
   type ScalarType,
   type Storage,
-  type ShapeEnv,
   symFloorDiv,
 } from '@cresset/tensor';
 import { isSymbolicKernel, type CommandList, type ComputeDevice, type LaunchRecorder } from '@cresset/tensorexpr';
@@ -68,8 +67,6 @@ class StretchBuilder {
   readonly #passing = new Set<number>();
   readonly #made: MadeValue[] = [];
   readonly #madeObjects = new Map<object, number>();
-  #sized: readonly SizedLaunch[] = [];
-  #scratch: readonly SizedScratch[] = [];
 
   constructor(
     private readonly recording: Recorded,
@@ -143,7 +140,7 @@ class StretchBuilder {
     for (const [home, dtype] of regions.homes)
       recording.storages.set(home, { kind: 'made', dtype, layout: dtype, copy: null, writes: 0 });
     const numbers = this.#numbersOf(arranged.launches);
-    const { bound, list } = this.#record(arranged, recorder);
+    const { bound, list, sizes } = this.#record(arranged, recorder);
     return new Stretch(
       end,
       instructions,
@@ -164,13 +161,8 @@ class StretchBuilder {
       cleared,
       list,
       serials,
-      recording.env && this.#sizesOf(recording.env, list, recorder),
+      sizes,
     );
-  }
-
-  /** What is made ready again for other sizes. */
-  #sizesOf(env: ShapeEnv, list: CommandList, recorder: LaunchRecorder): StretchSizes {
-    return new StretchSizes(env, list, recorder, this.#sized, this.#scratch);
   }
 
   // ---- values
@@ -313,8 +305,8 @@ class StretchBuilder {
   #record(
     { launches, homeOf }: ArrangedLaunches,
     recorder: LaunchRecorder,
-  ): { bound: BoundStorage[]; list: CommandList } {
-    const { storages } = this.recording;
+  ): { bound: BoundStorage[]; list: CommandList; sizes: StretchSizes | null } {
+    const { env, storages } = this.recording;
     const uses = lifetimesOf(launches.map(({ storages: used }) => used.map(homeOf)));
     const stored = new Set(
       launches.flatMap(({ launch: { bindings }, storages: used }) =>
@@ -343,15 +335,17 @@ class StretchBuilder {
     scratch.forEach(({ storage }, at) => places.set(storage, bound.length + bufferOf[at]));
     const placeOf = (storage: Storage): number => places.get(homeOf(storage))!;
     const recorded = launches.map(({ launch, storages: used }) => ({ launch, places: used.map(placeOf) }));
-    this.#sized = launches.flatMap(({ launch: { kernel } }, at) =>
-      kernel && isSymbolicKernel(kernel) ? { at, kernel, placeOf } : [],
+    const list = recorder.record(recorded, bound.length, buffers);
+    if (!env) return { bound, list, sizes: null };
+    const sized = launches.flatMap(({ launch: { kernel } }, at): SizedLaunch[] =>
+      kernel && isSymbolicKernel(kernel) ? [{ at, kernel, placeOf }] : [],
     );
-    this.#scratch = buffers.map((_, buffer) => {
+    const sizedScratch = buffers.map((_, buffer): SizedScratch => {
       const within = scratch.filter((_each, at) => bufferOf[at] === buffer);
       const fixed = within.flatMap(({ storage, byteLength }) => (storage.symBytes ? [] : byteLength));
       const values = within.flatMap(({ storage: { symBytes: bytes }, dtype }) => (bytes ? { dtype, bytes } : []));
       return { byteLength: Math.max(0, ...fixed), values };
     });
-    return { bound, list: recorder.record(recorded, bound.length, buffers) };
+    return { bound, list, sizes: new StretchSizes(env, list, recorder, sized, sizedScratch) };
   }
 }

@@ -187,7 +187,7 @@ export class StretchPlanner implements Planner {
       if (stretch !== expected && stretch !== last && this.#matches(stretch, frame, callers)) return stretch;
     }
     if (last && last.mismatch >= 0) site.varying.add(last.mismatch);
-    last?.noteMoved(frame, site.moved);
+    last?.noteMoved(frame, this.context, site.moved);
     return null;
   }
 

@@ -159,17 +159,24 @@ export class Stretch {
    * another one need recordings of their own.
    */
   likeness(frame: Frame, context: RuntimeContext): number {
-    const values = this.#values;
     let hash = 0;
-    this.liveIns.forEach((liveIn, at) => {
-      const { origin, isGuarded, open } = liveIn;
-      if (origin.kind === 'computed' || origin.kind === 'host') return;
-      const value = this.#valueOf(liveIn, frame, context);
-      values[at] = value ?? null;
+    this.#eachFound(frame, context, ({ isGuarded, open }, value) => {
       if (isGuarded) hash = likenessOf(value, open?.isRead === false, hash);
     });
-    values.fill(null);
     return hash;
+  }
+
+  /** Shows what live-ins are now for which nothing has to be computed. */
+  #eachFound(frame: Frame, context: RuntimeContext, visit: (liveIn: LiveIn, value: IValue | undefined) => void): void {
+    const values = this.#values;
+    this.liveIns.forEach((liveIn, at) => {
+      const { kind } = liveIn.origin;
+      if (kind === 'computed' || kind === 'host') return;
+      const value = this.#valueOf(liveIn, frame, context);
+      values[at] = value ?? null;
+      visit(liveIn, value);
+    });
+    values.fill(null);
   }
 
   /** Has symbols stand for the sizes of what is given. */
@@ -184,18 +191,12 @@ export class Stretch {
   }
 
   /** Adds dimensions of what is given that are others than it was recorded for, by the names of their origins. */
-  noteMoved(frame: Frame, moved: Map<string, Set<number>>): void {
-    const values = this.#values;
-    this.liveIns.forEach((liveIn, at) => {
-      const { origin } = liveIn;
-      if (origin.kind === 'computed' || origin.kind === 'host') return;
-      const value = this.#valueOf(liveIn, frame, null as never);
-      values[at] = value ?? null;
-      const dims = value instanceof Tensor && liveIn instanceof SameLayout ? liveIn.movedDims(value) : [];
-      const name = originName(origin, this.liveIns)!;
-      for (const dim of dims) moved.set(name, (moved.get(name) ?? new Set()).add(dim));
+  noteMoved(frame: Frame, context: RuntimeContext, moved: Map<string, Set<number>>): void {
+    this.#eachFound(frame, context, (liveIn, value) => {
+      if (!(value instanceof Tensor && liveIn instanceof SameLayout)) return;
+      const name = originName(liveIn.origin, this.liveIns)!;
+      for (const dim of liveIn.movedDims(value)) moved.set(name, (moved.get(name) ?? new Set()).add(dim));
     });
-    values.fill(null);
   }
 
   /** Whether no list that grows is one whose items it goes by. */

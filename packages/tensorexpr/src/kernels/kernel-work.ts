@@ -146,18 +146,13 @@ class Steps {
       other.axes.length === axes.length && other.axes.every((own, at) => own === axes[at]);
     let loop = loops.find(([other]) => isOver(other));
     if (!loop) loops.push((loop = []));
-    const before = this.over(
-      loop.map(({ body }) => body),
-      axes,
-    );
+    const before = this.#ofLoop(loop, axes);
     loop.push(reduction);
-    return (
-      this.over(
-        loop.map(({ body }) => body),
-        axes,
-      ) -
-      before +
-      pointsOf(axes)
-    );
+    return this.#ofLoop(loop, axes) - before + pointsOf(axes);
+  }
+
+  #ofLoop(reductions: readonly ReduceExpr[], axes: readonly AxisExpr[]): number {
+    const bodies = reductions.map(({ body }) => body);
+    return this.over(bodies, axes);
   }
 }

@@ -112,15 +112,9 @@ export class CommandLists implements LaunchRecorder {
       return start;
     });
     const words = new Int32Array(byteLength / 4);
-    const floats = new Float32Array(words.buffer);
-    const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
-      const { program, params, x, y, wishes } = launch as PreparedKernel;
-      for (const wish of wishes) wish.recorded();
-      void program.compile();
-      program.uniforms.write(params, words, floats, starts[at] / 4);
-      const offsets = program.uniformWindow > 0 ? [starts[at]] : [];
-      const open = params.flatMap(({ open: number }, param) => (number ? { param, number: number.index } : []));
-      return { program, places, offsets, x, y, words: null, open, recent: [] };
+    const launches = recorded.map((each, at): ListedLaunch => {
+      for (const wish of (each.launch as PreparedKernel).wishes) wish.recorded();
+      return { ...listed(each, words, starts[at]), words: null };
     });
     const scheduled = recorded.flatMap(({ launch }) => (launch as PreparedKernel).launches.map(scheduledLaunch));
     const scratch = scratchPlaces(scratchBytes);
@@ -130,16 +124,11 @@ export class CommandLists implements LaunchRecorder {
     return list;
   }
 
-  change(listed: CommandList, changed: ReadonlyMap<number, RecordedLaunch>, scratchBytes: readonly number[]): void {
-    const list = listed as WebGpuCommandList;
-    for (const [at, { launch, places }] of changed) {
-      const { program, params, x, y } = launch as PreparedKernel;
-      void program.compile();
-      const words = new Int32Array(program.uniformWindow / 4);
-      program.uniforms.write(params, words, new Float32Array(words.buffer), 0);
-      const open = params.flatMap(({ open: number }, param) => (number ? { param, number: number.index } : []));
-      const offsets = program.uniformWindow > 0 ? [0] : [];
-      list.launches[at] = { program, places, offsets, x, y, words, open, recent: [] };
+  change(given: CommandList, changed: ReadonlyMap<number, RecordedLaunch>, scratchBytes: readonly number[]): void {
+    const list = given as WebGpuCommandList;
+    for (const [at, each] of changed) {
+      const words = new Int32Array((each.launch as PreparedKernel).program.uniformWindow / 4);
+      list.launches[at] = { ...listed(each, words, 0), words };
     }
     this.scratch.release(list.scratch);
     list.scratch = scratchPlaces(scratchBytes);
@@ -236,4 +225,14 @@ export class CommandLists implements LaunchRecorder {
 /** Has a device record work, if it does not yet. */
 export function recordOn(device: WebGpuDevice): void {
   device.recorder ??= new CommandLists(device.host);
+}
+
+/** A launch as one of a list, its params written to `words`, from byte `start` on. */
+function listed({ launch, places }: RecordedLaunch, words: Int32Array<ArrayBuffer>, start: number): ListedLaunch {
+  const { program, params, x, y } = launch as PreparedKernel;
+  void program.compile();
+  program.uniforms.write(params, words, new Float32Array(words.buffer), start / 4);
+  const offsets = program.uniformWindow > 0 ? [start] : [];
+  const open = params.flatMap(({ open: number }, param) => (number ? { param, number: number.index } : []));
+  return { program, places, offsets, x, y, words, open, recent: [] };
 }

@@ -12,11 +12,7 @@ import {
   type ScriptObject,
   type ScalarType,
   type Storage,
-  isSymbolic,
-  settle,
-  type ShapeEnv,
-  type SymInt,
-  SymNode,
+  type SymNode,
 } from '@cresset/tensor';
 import { hasLayouts, isSymbolicKernel, type Kernel, type ParamExpr, type PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../../interpreter/frame.ts';
@@ -31,7 +27,7 @@ import type { AppendNote, ContentNote, Draw, LaunchNote, Step, StorageNote } fro
 import { GrowingList, isImmutable, isPlainTensor, SameLayout, type LiveInRules, type Origin } from './live-in.ts';
 import { LiveInTable, maxItems, type MovedSizes } from './live-in-table.ts';
 import { isSetBy } from '../set-attributes.ts';
-import { giveSizes, sizesMadeBy, takesSizes, type SymbolicValue } from './sizes-made.ts';
+import { RecordedSizes } from './recorded-sizes.ts';
 
 /** A stretch ends when it has so many launches: the next one begins there. */
 export const maxLaunches = 1024;
@@ -78,11 +74,8 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   /** Live-ins that are another one each time, as far as is known. */
   readonly #varying = new Set<number>();
   #step: Step | null = null;
-  /** Numbers in registers that are worked out of sizes, and those in lists. */
-  readonly #sizes = new Map<number, SymNode>();
-  readonly #sizesIn = new WeakMap<List, readonly SymInt[]>();
-  /** What the instruction that runs works out of sizes, for its outputs. */
-  #made: readonly (SymInt | readonly SymInt[] | null)[] = [];
+  /** Null where no size may be another one. */
+  readonly #sizes: RecordedSizes | null;
   /** How registers came to hold views of live-ins that are the same each time. */
   readonly #views = new Map<number, Step>();
   /** Numbers that were open before it. */
@@ -114,6 +107,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     moved?: MovedSizes,
   ) {
     super(rules, moved);
+    this.#sizes = this.env && new RecordedSizes(this.env, frame);
   }
 
   // ---- told from elsewhere while an instruction runs
@@ -363,7 +357,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
         if (this.varyingRegisters.has(register)) this.#varying.add(at);
       }
     }
-    if (this.env) this.#beginSizes(instruction, this.env);
+    this.#sizes?.before(instruction);
     this.#step = isAppend(instruction) ? null : this.#stepOf(instruction);
     this.#untouched = this.#step ? this.openNumbers() : [];
     if (!this.#step && !handsOn(instruction)) this.#guardInputs(instruction);
@@ -450,7 +444,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
 
   /** After it ran, before it gives registers up. */
   after(instruction: Instruction, gradEnabled: boolean): string | null {
-    if (this.env) this.#endSizes(this.env);
+    this.#sizes?.after();
     if (gradEnabled !== this.gradEnabled) this.refuse('a change of what gradients are recorded of');
     if (this.#refusal !== null) return this.#end(this.#refusal);
     if (!this.#step && !handsOn(instruction)) this.#closeRead(instruction);
@@ -492,10 +486,10 @@ export class Recording extends LiveInTable implements HostAccessWatch {
       else this.#sources.set(register, source);
     });
     if (view) this.#views.set(outputs[0], view);
-    if (this.env) this.#noteSizes(outputs);
+    this.#sizes?.note(outputs);
     for (const register of instruction.clears) {
       this.registers.set(register, undefined);
-      this.#sizes.delete(register);
+      this.#sizes?.clear(register);
       this.#sources.delete(register);
       this.#views.delete(register);
     }
@@ -572,55 +566,12 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     return this.registers.get(register) ?? this.frame.get(register);
   }
 
-  // ---- sizes
-
-  /** Has an instruction that works numbers out of sizes do so with expressions; what goes by the numbers otherwise is told that they may be others. */
-  #beginSizes(instruction: Instruction, env: ShapeEnv): void {
-    const { inputs } = instruction;
-    const values = inputs.map((register) => this.#symbolic(register));
-    this.#made = [];
-    const isAbout = values.some((value, at) => value !== this.frame.get(inputs[at]));
-    const hasTensors = values.some((value) => value instanceof Tensor && isSymbolic(value.symSizes));
-    if (!isAbout && !hasTensors) return;
-    const made = sizesMadeBy(instruction, values);
-    if (made) {
-      this.#made = made;
-      env.isPaused = true;
-    } else if (isAbout && takesSizes(instruction)) {
-      giveSizes(instruction, values);
-    } else {
-      for (const value of values) for (const size of [value].flat()) if (size instanceof SymNode) settle(size);
-    }
-  }
-
-  #endSizes(env: ShapeEnv): void {
-    env.isPaused = false;
-    giveSizes(null, []);
-  }
-
-  /** What a register holds: an expression, or a list of some, where that is worked out of sizes. */
-  #symbolic(register: number): SymbolicValue {
-    const value = this.frame.get(register);
-    if (value instanceof List) return this.#sizesIn.get(value) ?? value;
-    return this.#sizes.get(register) ?? value;
-  }
-
-  #noteSizes(outputs: readonly number[]): void {
-    outputs.forEach((register, at) => {
-      const made = this.#made[at] ?? null;
-      const value = this.frame.get(register);
-      if (made instanceof SymNode) this.#sizes.set(register, made);
-      else this.#sizes.delete(register);
-      if (Array.isArray(made) && value instanceof List && isSymbolic(made)) this.#sizesIn.set(value, made);
-    });
-  }
+  // ---- values
 
   /** The expression that a register holds the number of at the end; null where it holds no such number. */
   sizeOf(register: number): SymNode | null {
-    return this.#sizes.get(register) ?? null;
+    return this.#sizes?.in(register) ?? null;
   }
-
-  // ---- values
 
   /** The live-in that a register holds at the end; -1 where it holds none. */
   sourceOf(register: number): number {
