@@ -134,6 +134,11 @@ export class Tensor {
     this.setLayout(this.symSizes, strides, this.#layout()?.offset ?? this.#storageOffset);
   }
 
+  /** Whether some of its sizes, strides and offset may be other numbers the next time. */
+  get isSymbolic(): boolean {
+    return this.#symbolic !== null && this.#layout() !== null;
+  }
+
   /** The sizes, expressions where they may be other numbers the next time. */
   get symSizes(): readonly SymInt[] {
     return this.#symbolic === null ? this.#sizes : (this.#layout()?.sizes ?? this.#sizes);

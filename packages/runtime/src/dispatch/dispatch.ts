@@ -101,7 +101,7 @@ export function callPrepared(
   args: readonly IValue[],
   execution: Execution,
 ): IValue | undefined {
-  if (!prepared || execution.observer || (hasSymbols() && tensorsIn(args).some(({ symSizes }) => isSymbolic(symSizes))))
+  if (!prepared || execution.observer || (hasSymbols() && tensorsIn(args).some((tensor) => tensor.isSymbolic)))
     return undefined;
   const { context, ledger } = execution;
   const recording = context.planner?.recording;
@@ -159,7 +159,7 @@ function computeWhereBest(
   const tensors = tensorsIn(args);
   const { smallWork } = context.limits;
   const mayBeSmall = tensors.every(
-    (tensor) => tensor.storage.isOnHost && !isSymbolic(tensor.symSizes) && tensor.numel <= smallWork,
+    (tensor) => tensor.storage.isOnHost && !tensor.isSymbolic && tensor.numel <= smallWork,
   );
   const repeated = mayBeSmall ? null : execution.planner?.repeat(workOf(row, name), args, execution);
   if (repeated) return own(execution, tensors, repeated);
@@ -290,8 +290,9 @@ export function bringToHost(storages: ReadonlySet<Storage>, execution: Execution
 
 /** Whether neither the tensors given nor those made have more elements than `smallWork`, or sizes that may be others the next time. */
 export function isSmall(call: OperatorCall, tensors: readonly Tensor[], smallWork: number): boolean {
+  if (symbolicArguments.now?.row === call.row) return false;
+  if (!tensors.every((tensor) => !tensor.isSymbolic && tensor.numel <= smallWork)) return false;
   const isLittle = (sizes: readonly SymInt[]): boolean => !isSymbolic(sizes) && numelOf(settleAll(sizes)) <= smallWork;
-  if (symbolicArguments.now?.row === call.row || !tensors.every(({ symSizes }) => isLittle(symSizes))) return false;
   return call.outputs === null || call.outputs.every(({ sizes }) => isLittle(sizes));
 }
 

@@ -1,6 +1,6 @@
 import { TensorType, type Graph, type Node } from '@cresset/ir';
 import { deviceRefusal, OperatorCall, OperatorError, type OperatorRow } from '@cresset/operators';
-import { isSymbolic, List, Tensor, type IValue } from '@cresset/tensor';
+import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from '../interpreter/code/constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
 import {
@@ -160,7 +160,7 @@ export class FusionGroup {
 
   /** Whether the group is little to do: pointwise operators do no more than their arguments have, an anchor may. */
   #isSmall(tensors: readonly Tensor[], values: readonly IValue[], smallWork: number): boolean {
-    if (tensors.some(({ symSizes }) => isSymbolic(symSizes))) return false;
+    if (tensors.some(({ isSymbolic }) => isSymbolic)) return false;
     if (!this.#anchor) return tensors.every(({ numel }) => numel <= smallWork);
     const { row, inputs } = this.#anchor;
     const args = argumentsOf(inputs, values);

@@ -1,4 +1,19 @@
-import { Complex, Dict, EnumValue, List, Tuple, type IValue } from '@cresset/tensor';
+import {
+  Complex,
+  Dict,
+  EnumValue,
+  List,
+  symEq,
+  symGe,
+  symGt,
+  symLe,
+  symLt,
+  symMax,
+  symMin,
+  symNe,
+  Tuple,
+  type IValue,
+} from '@cresset/tensor';
 import type { OperatorRow } from '../../table/row.ts';
 import { binaryNumbers, type BinaryNumbers, requireReal } from './numbers.ts';
 
@@ -13,12 +28,14 @@ const orderings: Record<string, Ordering> = {
   ge: (a, b) => a >= b,
 };
 
+const orderingsOfSizes = { lt: symLt, le: symLe, gt: symGt, ge: symGe };
+
 const boolResult = { int: 'bool', float: 'bool', complex: 'bool', scalar: 'bool' };
 
-function orderingRows(name: string): OperatorRow[] {
+function orderingRows(name: keyof typeof orderingsOfSizes): OperatorRow[] {
   const compare = orderings[name];
   return [
-    ...binaryNumbers(name, { int: compare, float: compare, returns: boolResult }),
+    ...binaryNumbers(name, { int: compare, float: compare, sizes: orderingsOfSizes[name], returns: boolResult }),
     {
       schema: `aten::${name}.str(str a, str b) -> bool`,
       scalar: (a, b) => compare(a as string, b as string),
@@ -52,6 +69,7 @@ function sequencesEqual(a: readonly IValue[], b: readonly IValue[]): boolean {
 
 const equalNumbers = (negate: boolean): BinaryNumbers => ({
   int: (a, b) => (a === b) !== negate,
+  sizes: negate ? symNe : symEq,
   float: (a, b) => (a === b) !== negate,
   complex: (a, b) => (a.re === b.re && a.im === b.im) !== negate,
   complexOverloads: ['complex', 'float_complex', 'complex_float'],
@@ -86,7 +104,7 @@ function extremum(name: 'max' | 'min'): OperatorRow[] {
     scalar: mix ? mixed : (a, b) => pick(a as number, b as number),
   });
   return [
-    row('.int', 'int', 'int', 'int', false),
+    { ...row('.int', 'int', 'int', 'int', false), sizes: name === 'max' ? symMax : symMin },
     row('.float', 'float', 'float', 'float', false),
     row('.int_float', 'int', 'float', 'float', true),
     row('.float_int', 'float', 'int', 'float', true),

@@ -6,7 +6,6 @@ import {
   type OpenNumber,
   type Storage,
   hint,
-  isSymbolic,
   LEAST_SYMBOL,
   ShapeEnv,
   symMul,
@@ -75,7 +74,7 @@ export class LiveInTable {
   #symbolize(tensor: Tensor, origin: Origin, env: ShapeEnv): LiveIn['symbols'] {
     const dims = this.moved.get(originName(origin, this.liveIns) ?? '');
     const { symSizes: sizes, symStrides: strides } = tensor;
-    if (!dims || !isPlainTensor(tensor) || isSymbolic(sizes)) return [];
+    if (!dims || !isPlainTensor(tensor) || tensor.isSymbolic) return [];
     const made: { symbol: number; dim: number }[] = [];
     const symbolic = sizes.map((size, dim): SymInt => {
       if (typeof size !== 'number' || !dims.has(dim) || size < LEAST_SYMBOL) return size;

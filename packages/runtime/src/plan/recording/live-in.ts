@@ -8,7 +8,6 @@ import {
   Tuple,
   type IValue,
   hint,
-  isSymbolic,
   type SymInt,
 } from '@cresset/tensor';
 
@@ -142,14 +141,13 @@ export class SameLayout extends LiveIn {
   constructor(origin: Origin, tensor: Tensor, { opensOffsets, maxBindingBytes }: LiveInRules) {
     super(origin);
     const { dtype, symSizes, symStrides, symHandedOnOffset, handedOnOffset: storageOffset, requiresGrad } = tensor;
-    const isSymbolicLayout = isSymbolic([...symSizes, ...symStrides, symHandedOnOffset]);
     const isGiven = opensOffsets && origin.kind === 'register' && storageOffset !== 0;
     const isSelected = origin.kind === 'computed' || isGiven;
     if (isSelected && !tensor.openOffset) this.open = tensor.openOffset = new OpenNumber(storageOffset);
     // What a step makes of a view it begins with begins where that does, each time.
     else if (origin.kind === 'computed') this.open = tensor.openOffset;
     this.#dtype = dtype;
-    this.#symbolic = isSymbolicLayout ? { sizes: symSizes, strides: symStrides, offset: symHandedOnOffset } : null;
+    this.#symbolic = tensor.isSymbolic ? { sizes: symSizes, strides: symStrides, offset: symHandedOnOffset } : null;
     this.#sizes = symSizes.map(hint);
     this.#strides = symStrides.map(hint);
     this.#offset = storageOffset;

@@ -21,7 +21,7 @@ export class RecordedSizes {
     const values = inputs.map((register) => this.#symbolic(register));
     this.#made = [];
     const isAbout = values.some((value, at) => value !== this.frame.get(inputs[at]));
-    const hasTensors = values.some((value) => value instanceof Tensor && isSymbolic(value.symSizes));
+    const hasTensors = values.some((value) => value instanceof Tensor && value.isSymbolic);
     if (!isAbout && !hasTensors) return;
     const made = sizesMadeBy(instruction, values);
     if (made) {
