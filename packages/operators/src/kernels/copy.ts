@@ -1,6 +1,7 @@
 import { narrowView } from './views.ts';
 import { type Pieces, finish } from './loops/pieces.ts';
 import {
+  symSame,
   bitsToNumber,
   elementSize,
   isComplex,
@@ -99,7 +100,7 @@ function copyIntoComplex(target: Tensor, source: Tensor): void {
 
 /** Equal dtypes whose elements lie in long runs on both sides: whole runs are moved. */
 function copiedRunwise(target: Tensor, source: Tensor): boolean {
-  if (target.dtype !== source.dtype || !sameSizes(target.sizes, source.sizes)) return false;
+  if (target.dtype !== source.dtype || !symSame(target.sizes, source.sizes)) return false;
   if (target.numel === 1) {
     target.storageArrayForWriting()[target.storageOffset] = source.storageArray()[source.storageOffset];
     return true;
@@ -146,9 +147,6 @@ export function contiguousOf(tensor: Tensor): Tensor {
 export function* contiguousInPieces(tensor: Tensor): Pieces<Tensor> {
   return tensor.isContiguous() ? tensor : yield* cloneInPieces(tensor);
 }
-
-const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
-  a.length === b.length && a.every((size, dim) => size === b[dim]);
 
 /** Copies elements on a device, converting them; `source` must broadcast to the sizes of `target`. */
 export function lowerCopy(target: Tensor, source: Tensor, context: LoweringContext, label = 'aten::copy_'): void {

@@ -1,5 +1,6 @@
 import { Complex, scalarTypeCode, scalarTypeFromCode, scalarTypeIrName } from '@cresset/ir';
 import {
+  symSame,
   DeviceValue,
   elementSize,
   isComplex,
@@ -22,7 +23,6 @@ import { resize } from '../../dispatch/invoke.ts';
 import type { OperatorRow, Scalar } from '../../table/row.ts';
 import { toComplex } from '../scalar/complex-arithmetic.ts';
 import { metaLike, stridesForFormat } from './creation.ts';
-import { sameSizes } from '../views/view-functions.ts';
 
 /** Conversions between dtypes and layouts, reading a tensor as a number, and what a tensor says of itself
  * (ATen/native/TensorConversions.cpp, Copy.cpp, TensorProperties.cpp). */
@@ -183,7 +183,7 @@ interface Resize extends Self {
 }
 
 function resized({ self, size, memory_format: format }: Resize): Tensor {
-  if (!sameSizes(self.sizes, size)) resize(self, size);
+  if (!symSame(self.sizes, size)) resize(self, size);
   const strides = stridesForFormat(size, format);
   if (strides) self.strides = strides;
   return self;
@@ -329,7 +329,7 @@ export const conversionRows: readonly OperatorRow[] = [
   about('aten::is_signed(Tensor self) -> bool', ({ dtype }) => dtype !== 'uint8' && dtype !== 'bool'),
   ...['is_conj', 'is_neg', 'is_inference'].map((name) => about(`aten::${name}(Tensor self) -> bool`, () => false)),
   property<Self & { other: Tensor }>('aten::is_same_size(Tensor self, Tensor other) -> bool', ({ self, other }) =>
-    sameSizes(self.sizes, other.sizes),
+    symSame(self.sizes, other.sizes),
   ),
   about('aten::len.Tensor(Tensor t) -> int', ({ sizes }) => {
     if (sizes.length === 0) throw new OperatorError('len() of a 0-d tensor', 'TypeError');

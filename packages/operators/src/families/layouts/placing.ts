@@ -1,4 +1,4 @@
-import { numelOf, promoteTypes, type ScalarType, type Tensor, settleAll, symMul } from '@cresset/tensor';
+import { symSame, numelOf, promoteTypes, type ScalarType, type Tensor, settleAll, symMul } from '@cresset/tensor';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, type Forms } from '../../table/builders.ts';
 import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
@@ -183,7 +183,7 @@ function chunkCatMeta({ tensors, dim, num_chunks: chunks }: ChunkCat): { meta: T
     check(tensor.numel > 0, '_chunk_cat expects non-empty tensor');
     check(along < tensor.dim, '_chunk_cat expects dim < ndim for all input tensors');
     check(
-      views.sameSizes(tensor.sizes.slice(0, along), first.sizes.slice(0, along)),
+      symSame(tensor.sizes.slice(0, along), first.sizes.slice(0, along)),
       '_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors',
     );
   }

@@ -1,11 +1,10 @@
-import { Tensor } from '@cresset/tensor';
+import { symSame, Tensor } from '@cresset/tensor';
 import { decomposed, kernel, property, view } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
 import { isNonOverlappingAndDense } from '../../kernels/dimensions.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import type { Self } from '../views/views.ts';
-import { sameSizes } from '../views/view-functions.ts';
 
 /** What a tensor is over which memory, asked and changed (ATen/native/TensorProperties.cpp, TensorShape.cpp). */
 
@@ -40,8 +39,8 @@ function setTo({ self, source, storage_offset: offset, size, stride }: SetTo): T
 const isSetTo = ({ self, tensor }: Self & { tensor: Tensor }): boolean =>
   self.storage === tensor.storage &&
   self.storageOffset === tensor.storageOffset &&
-  sameSizes(self.sizes, tensor.sizes) &&
-  sameSizes(self.strides, tensor.strides);
+  symSame(self.sizes, tensor.sizes) &&
+  symSame(self.strides, tensor.strides);
 
 const itself = ({ self }: Self): Tensor => self;
 

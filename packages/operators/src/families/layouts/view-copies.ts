@@ -1,4 +1,4 @@
-import { contiguousStrides, isComplex, Tensor } from '@cresset/tensor';
+import { symSame, contiguousStrides, isComplex, Tensor } from '@cresset/tensor';
 import { kernel, view } from '../../table/builders.ts';
 import { lowerCopy, copyPieces, cloneInPieces } from '../../kernels/copy.ts';
 import { inferSize, sizesText, wrapDim } from '../../kernels/dimensions.ts';
@@ -117,7 +117,7 @@ function narrowCopied({ self, dim, start, length }: Narrow): Tensor {
 
 function checkPart(part: Tensor, src: Tensor): void {
   check(
-    views.sameSizes(part.sizes, src.sizes),
+    symSame(part.sizes, src.sizes),
     () =>
       `expected src to have a size equal to the slice of self. src size = ${sizesText(src.sizes)}, slice size = ${sizesText(part.sizes)}`,
   );

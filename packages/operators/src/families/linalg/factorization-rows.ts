@@ -1,6 +1,6 @@
 import { mapped } from '../../kernels/loops/mapped.ts';
 import { type Pieces } from '../../kernels/loops/pieces.ts';
-import { isComplex, type Tensor } from '@cresset/tensor';
+import { symSame, isComplex, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
@@ -13,7 +13,6 @@ import { luFactor, permutationMatrix } from './lu.ts';
 import { batchMeta, batchOf, Matrix, readMatrices, readParts, writeMatrices, writeVectors } from './matrix.ts';
 import { readNumbers } from '../../kernels/numbers/numbers.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { sameSizes } from '../views/view-functions.ts';
 
 /** Factorisations of matrices in the last two dimensions (ATen/native/BatchLinearAlgebra.cpp); on the host. */
 
@@ -161,7 +160,7 @@ function checkTau(input: Tensor, tau: Tensor, api: string): void {
       `${api}: Expected tau to have one dimension less than input, but got tau.ndim equal to ${tau.dim} and input.ndim is equal to ${input.dim}`,
   );
   check(
-    sameSizes(batchOf(input), tau.sizes.slice(0, -1)),
+    symSame(batchOf(input), tau.sizes.slice(0, -1)),
     () =>
       `${api}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got ${sizesText(tau.sizes.slice(0, -1))}`,
   );
@@ -232,7 +231,7 @@ const ormqr = kernel<OrmqrArgs>(
           `torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal to ${other.dim} and input.ndim is equal to ${self.dim}`,
       );
       check(
-        sameSizes(batchOf(self), batchOf(other)),
+        symSame(batchOf(self), batchOf(other)),
         () =>
           `torch.ormqr: Expected batch dimensions of other to be equal to input.shape[:-2], but got ${sizesText(batchOf(other))}`,
       );

@@ -1,6 +1,6 @@
 import { mapped } from '../../kernels/loops/mapped.ts';
 import { type Pieces } from '../../kernels/loops/pieces.ts';
-import { isComplex, isIntegral, realType, type Tensor } from '@cresset/tensor';
+import { symSame, isComplex, isIntegral, realType, type Tensor } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { sizesText, wrapDimOfRanked } from '../../kernels/dimensions.ts';
@@ -13,7 +13,6 @@ import { ldlSolve } from './ldl.ts';
 import { determinant, luFactor, luSolve, signAndLogDeterminant, solveTriangular } from './lu.ts';
 import { batchOf, Matrix, readMatrices, writeMatrices, writeVectors } from './matrix.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { sameSizes } from '../views/view-functions.ts';
 import { tensorSystemRows } from './tensor-system-rows.ts';
 import { matrixExponential, matrixPower } from './matrix-exponential.ts';
 
@@ -487,7 +486,7 @@ const ldlSolveRow = kernel<LdlSolveArgs>(
           `Incompatible matrix sizes for ${api}: each A matrix is ${rows} by ${rows} but each b matrix is ${own} by ${B.sizes.at(-1)}`,
       );
       check(
-        sameSizes(LD.sizes.slice(0, -1), pivots.sizes),
+        symSame(LD.sizes.slice(0, -1), pivots.sizes),
         () =>
           `${api}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape ${sizesText(pivots.sizes)} instead`,
       );

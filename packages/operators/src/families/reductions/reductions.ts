@@ -1,4 +1,5 @@
 import {
+  symSame,
   Complex,
   isComplex,
   isFloatingPoint,
@@ -17,7 +18,7 @@ import type { OperatorRow, PointwiseArguments, ReductionElement, ReductionRule }
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';
 import { checkNormDtypes } from '../linalg/checks.ts';
-import { diagonal, sameSizes, unsqueeze } from '../views/view-functions.ts';
+import { diagonal, unsqueeze } from '../views/view-functions.ts';
 
 /** Elements combined over dimensions (ATen/native/ReduceOps.cpp, LinearAlgebra.cpp). */
 
@@ -347,7 +348,7 @@ const withLeadingOnes = (output: Tensor, rank: number): Tensor =>
   );
 
 const sumToSize = kernel<ToSize>(sumRow.schema, {
-  view: ({ self, size }) => (size.length > 0 && sameSizes(size, self.sizes) ? self : null),
+  view: ({ self, size }) => (size.length > 0 && symSame(size, self.sizes) ? self : null),
   shape: (args) => {
     stretched(args);
     return { sizes: args.size, dtype: summed(args.self.dtype, { dtype: null }) };

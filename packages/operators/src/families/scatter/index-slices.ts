@@ -1,4 +1,4 @@
-import { Complex, isComplex, Tensor, scratch } from '@cresset/tensor';
+import { symSame, Complex, isComplex, Tensor, scratch } from '@cresset/tensor';
 import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
@@ -15,7 +15,6 @@ import { isGatherable, lowerGatheredWrites, sliceWrites } from '../indexing/gath
 import { launchPositionCheck, outOfBounds as complaintOf } from '../indexing/position-faults.ts';
 import { asLine, isScatterable, lowerScatteredWrites } from '../indexing/scattered-writes.ts';
 import { elementsAlong, slicePlaces } from './writes.ts';
-import { sameSizes } from '../views/view-functions.ts';
 import { moveSlices, sliceOffsets, vectorPositions, type Indexed } from '../indexing/index-select.ts';
 import { put, reduction, sameAsSelf, text, type Reduced } from './gather-scatter.ts';
 import { type Pieces, filled, PIECE_SIZE, repeat, inRuns } from '../../kernels/loops/pieces.ts';
@@ -84,7 +83,7 @@ function checkIndexSource(name: string, { self, dim, index, source }: IndexSourc
       `${name}(): Number of indices (${index.numel}) should be equal to source.size(dim): (${source.sizes[wrapped]}), for dim: ${wrapped}`,
   );
   check(
-    self.dim === source.dim && sameSizes(sizesBeside(self, wrapped), sizesBeside(source, wrapped)),
+    self.dim === source.dim && symSame(sizesBeside(self, wrapped), sizesBeside(source, wrapped)),
     () =>
       `source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ${text(self.sizes)} source.shape = ${text(source.sizes)}`,
   );
@@ -116,7 +115,7 @@ function checkCopied({ self, dim, index, source }: IndexSource): void {
   );
   const [own, other] = [sizesBeside(self, wrapped), sizesBeside(source, wrapped)];
   check(
-    sameSizes(own, other),
+    symSame(own, other),
     () =>
       `index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ${own.join(' ')} at dimension ${wrapped} and source slice shape: ${other.join(' ')} at dimension 0.`,
   );

@@ -1,7 +1,7 @@
 import { repeat, type Pieces, filled } from '../../kernels/loops/pieces.ts';
 import { positionsFor } from '../../kernels/positions.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
-import { Complex, isComplex, isFloatingPoint, scratch, Tensor, type ScalarType } from '@cresset/tensor';
+import { symSame, Complex, isComplex, isFloatingPoint, scratch, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { copyInto, contiguousInPieces, convertedPieces, lowerCopy } from '../../kernels/copy.ts';
 import { sizesText, wrapDimOfRanked } from '../../kernels/dimensions.ts';
@@ -13,7 +13,7 @@ import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../tab
 import { dtypeName, resultType, scalarDtype } from '../../kernels/type-promotion.ts';
 import { deviceUnique, lowerIsIn, lowerSearch } from './search-lowering.ts';
 import { stableOrder } from './sort.ts';
-import { movedim, sameSizes, select } from '../views/view-functions.ts';
+import { movedim, select } from '../views/view-functions.ts';
 
 /** Looking for values among values (ATen/native/Bucketization.cpp, Unique.cpp, TensorCompare.cpp, Histogram.cpp). */
 
@@ -65,12 +65,12 @@ function searchMeta({ sorted_sequence: sorted, self, out_int32: narrow, right, s
       `torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(${sorted.dim}) and input value's dim(${self.dim}) numel(${self.numel})`,
   );
   check(
-    sorted.dim === 1 || (sorted.dim === self.dim && sameSizes(sorted.sizes.slice(0, -1), self.sizes.slice(0, -1))),
+    sorted.dim === 1 || (sorted.dim === self.dim && symSame(sorted.sizes.slice(0, -1), self.sizes.slice(0, -1))),
     () =>
       `torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor ${sizesText(sorted.sizes)} and input value tensor ${sizesText(self.sizes)}`,
   );
   if (sorter)
-    check(sameSizes(sorter.sizes, sorted.sizes), 'torch.searchsorted(): boundary and sorter must have the same size');
+    check(symSame(sorter.sizes, sorted.sizes), 'torch.searchsorted(): boundary and sorter must have the same size');
   return { sizes: self.sizes, dtype };
 }
 

@@ -1,4 +1,5 @@
 import {
+  symSame,
   contiguousStrides,
   elementSize,
   numelOf,
@@ -29,7 +30,7 @@ import { finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 export function viewStrides(tensor: Tensor, sizes: readonly SymInt[]): SymInt[] | null {
   const { symSizes, symStrides } = tensor;
   if (symEq(tensor.symNumel, 0))
-    return sameSizes(tensor.sizes, settleAll(sizes)) ? [...tensor.strides] : contiguousStrides(sizes);
+    return symSame(tensor.sizes, settleAll(sizes)) ? [...tensor.strides] : contiguousStrides(sizes);
   const strides = new Array<SymInt>(sizes.length);
   let viewDim = sizes.length - 1;
   let base = symStrides.at(-1) ?? 1;
@@ -57,9 +58,6 @@ export function viewStrides(tensor: Tensor, sizes: readonly SymInt[]): SymInt[] 
   for (; viewDim >= 0; viewDim--) strides[viewDim] = 1;
   return strides;
 }
-
-export const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
-  a.length === b.length && a.every((size, dim) => size === b[dim]);
 
 /** A view with the sizes asked for (one may be -1), null where it takes a copy. */
 export function tryView(tensor: Tensor, shape: readonly SymInt[]): Tensor | null {

@@ -1,4 +1,5 @@
 import {
+  symSame,
   complexType,
   contiguousStrides,
   elementSize,
@@ -268,7 +269,7 @@ export const viewRows: readonly OperatorRow[] = [
   view<{ tensors: readonly Tensor[] }>('aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', ({ tensors }) => {
     const sizes = broadcastAll(tensors.map((tensor) => tensor.sizes));
     const at = (index: number): Tensor =>
-      views.sameSizes(tensors[index].sizes, sizes) ? tensors[index] : expand(tensors[index], sizes);
+      symSame(tensors[index].sizes, sizes) ? tensors[index] : expand(tensors[index], sizes);
     return views.listOf({ count: tensors.length, at });
   }),
   view('aten::squeeze(Tensor(a) self) -> Tensor(a)', squeezedAll),
