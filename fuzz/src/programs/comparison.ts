@@ -29,16 +29,13 @@ export function difference(got: Outcome, want: Outcome): string | null {
   return null;
 }
 
-function valueDifference(got: TensorCopy | string | undefined, want: TensorCopy | string): string | null {
-  if (typeof want === 'string' || typeof got !== 'object')
-    return got === want ? null : `${shown(got)} for ${shown(want)}`;
-  if (got.dtype !== want.dtype || got.sizes.join() !== want.sizes.join()) return `${shown(got)} for ${shown(want)}`;
-  if (isIdentical(got.elements, want.elements)) return null;
+type Value = TensorCopy | string | undefined;
+
+function valueDifference(got: Value, want: TensorCopy | string): string | null {
+  if (!isAlike(got, want)) return `${shown(got)} for ${shown(want)}`;
+  if (typeof want === 'string' || isIdentical(got.elements, want.elements)) return null;
   const [found, wanted] = [numbersOf(got), numbersOf(want)];
-  let largest = 1;
-  for (let at = 0; at < wanted.length; at++)
-    if (Math.abs(wanted[at]) < Infinity) largest = Math.max(largest, Math.abs(wanted[at]));
-  const allowed = (tolerances[want.dtype] ?? 0) * largest;
+  const allowed = (tolerances[want.dtype] ?? 0) * largestOf(wanted);
   let count = 0;
   let first = '';
   for (let at = 0; at < wanted.length; at++) {
@@ -47,6 +44,39 @@ function valueDifference(got: TensorCopy | string | undefined, want: TensorCopy 
     if (count++ === 0) first = `element ${at} is ${a} for ${b}`;
   }
   return count === 0 ? null : `${count} of ${wanted.length} elements, ${first}`;
+}
+
+/** Whether two values are one, or tensors of one dtype and size. */
+function isAlike(got: Value, want: TensorCopy | string): got is TensorCopy {
+  if (typeof want === 'string' || typeof got !== 'object') return got === want;
+  return got.dtype === want.dtype && got.sizes.join() === want.sizes.join();
+}
+
+/** The largest finite element, at least 1. */
+function largestOf(numbers: ArrayLike<number>): number {
+  let largest = 1;
+  for (let at = 0; at < numbers.length; at++)
+    if (Math.abs(numbers[at]) < Infinity) largest = Math.max(largest, Math.abs(numbers[at]));
+  return largest;
+}
+
+/** How far two outcomes are apart, as a part of the largest element of the tensor where that is most; Infinity where they are not alike. */
+export function distance(got: Outcome, want: Outcome): number {
+  if ('error' in got || 'error' in want) return 'error' in got && 'error' in want ? 0 : Infinity;
+  let most = 0;
+  for (const [name, value] of want.values) {
+    const own = got.values.get(name);
+    if (!isAlike(own, value)) return Infinity;
+    if (typeof value === 'string') continue;
+    const [found, wanted] = [numbersOf(own), numbersOf(value)];
+    const largest = largestOf(wanted);
+    for (let at = 0; at < wanted.length; at++) {
+      if (Object.is(found[at], wanted[at]) || found[at] === wanted[at]) continue;
+      const apart = Math.abs(found[at] - wanted[at]) / largest;
+      most = Math.max(most, Number.isNaN(apart) ? Infinity : apart);
+    }
+  }
+  return most;
 }
 
 function isIdentical(found: HostArray, wanted: HostArray): boolean {

@@ -139,8 +139,63 @@ export class Expressions {
       () => `torch.matmul(${a}, ${b}.transpose(-1, -2)) * 0.01`,
       () => `torch.bmm(${a}, ${b}.transpose(1, 2)) * 0.01`,
     ];
-    const families = [pointwise, pointwise, pointwise, moving, reducing, this.isFloat(name) ? floating : pointwise];
-    return this.#one(this.random.pick(families));
+    const numeric = this.isFloat(name) ? floating : pointwise;
+    const sized = this.isFloat(name) && this.random.chance(0.5) ? this.#layers(name) : this.#sized(name);
+    return this.#one(this.random.pick([pointwise, pointwise, pointwise, moving, reducing, numeric, sized]));
+  }
+
+  /** What goes by the sizes of a tensor, whatever they are. */
+  #sized(name: string): Rule[] {
+    const size = `${name}.size(-1)`;
+    const range = `torch.arange(${size})`;
+    return [
+      () => `${name}[..., : (${size} + 1) // 2]`,
+      () => `${name}[..., ${size} // 2 :] ${this.random.pick(['+', '*'])} 1`,
+      () => `${name}.narrow(-1, ${size} // 3, 1)`,
+      () => `${name}.reshape(${name}.size(0), -1)`,
+      () => `${name}.reshape(-1, 1) * torch.ones([1, 3], dtype=${name}.dtype)`,
+      () => `${name}.unsqueeze(0).expand([3] + ${name}.size()).clone()`,
+      () => `${name} + (${range} % 5).to(${name}.dtype)`,
+      () => `${name} + ${size} % 7`,
+      () => `torch.where(${range} < ${size} // 2, ${name}, ${name} + ${name})`,
+      () => `torch.constant_pad_nd(${name}, [n, 2], 1)`,
+      () => `torch.zeros(${name}.size(), dtype=${name}.dtype) + ${name}`,
+      () => `torch.repeat_interleave(${name}, 2, -1)`,
+      () => `torch.gather(${name}, -1, (${range} % 3).expand(${name}.size()))`,
+      () => `torch.embedding(${name}.reshape(-1, 1), torch.arange(${name}.numel()) // 2)`,
+      () => `torch.flip(${name}, [-1])`,
+      () => `torch.roll(${name}, ${size} // 2, -1)`,
+      () => `torch.split(${name}, (${size} + 1) // 2, -1)[-1]`,
+      () => `${name}.unfold(-1, min(4, ${size}), 2).sum(-1)`,
+      () => `${name}.sum(-1, keepdim=True) + ${name}`,
+    ];
+  }
+
+  /** What networks are made of, along all elements of a tensor. */
+  #layers(name: string): Rule[] {
+    const line = `${name}.reshape(1, 1, -1)`;
+    const ones = (...sizes: number[]): string => `torch.full([${sizes.join(', ')}], 0.25, dtype=${name}.dtype)`;
+    return [
+      () => `torch.conv1d(${line}, ${ones(2, 1, 3)}, None, [1], [1])`,
+      () => `torch.conv1d(${line}, ${ones(1, 1, 4)}, None, [2], [2]).reshape(-1)`,
+      () => `torch.conv_transpose1d(${line}, ${ones(1, 1, 4)}, None, [2], [1]).flatten()`,
+      () => `torch.max_pool1d(${line}, [3], [2], [1]).squeeze()`,
+      () => `torch.avg_pool1d(${line}, [3], [1], [1]).reshape(${name}.size())`,
+      () => `torch.adaptive_avg_pool1d(${line}, [4])`,
+      () => `torch.group_norm(${name}.reshape(1, 1, -1), 1).reshape(-1)`,
+      () =>
+        `torch.nn.functional.interpolate(${line}, scale_factor=2.0, mode="${this.random.pick(['nearest', 'linear'])}")`,
+      () => `torch.nn.functional.linear(${name}.reshape(-1, 1), ${ones(3, 1)})`,
+      () => `torch.matmul(${name}, torch.full([${name}.size(-1), 2], 0.01, dtype=${name}.dtype))`,
+      () => `torch.nn.functional.glu(torch.cat([${name}, ${name}], -1), -1)`,
+      () => `torch.nn.functional.gelu(${name})`,
+      () => `${name}.sum() / ${name}.numel()`,
+      () => `(${name} - ${name}.mean(-1, keepdim=True)) * 0.5`,
+      () => `torch.logsumexp(${name}, -1)`,
+      () => `torch.cumsum(${name}, -1) / ${name}.size(-1)`,
+      () =>
+        `torch.nn.functional.scaled_dot_product_attention(${[1, 2, 3].map(() => `${name}.reshape(1, -1, 1)[:, :64]`).join(', ')})`,
+    ];
   }
 
   #one(rules: readonly Rule[]): string {

@@ -3,7 +3,7 @@ import { initializeRuntime, registerAllParts } from '@cresset/runtime';
 import type { Kernel } from '@cresset/tensorexpr';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { difference, firstDifference } from './comparison.ts';
+import { difference, distance, firstDifference } from './comparison.ts';
 import { plain, run, Subject, type Outcome, type Way } from './execution.ts';
 import { growProgram } from './growth.ts';
 import { randomTensor } from './inputs.ts';
@@ -169,6 +169,14 @@ describe('what is compared', () => {
     expect(difference(of([1, NaN]), of([1, 2]))).toContain('element 1 is NaN for 2');
     expect(difference(of([1], 'int32'), of([1]))).toBe('x: int32[1] for float32[1]');
     expect(difference(of([1, 2]), of([1]))).toBe('x: float32[2] for float32[1]');
+  });
+
+  it('has a distance, as a part of the largest element', () => {
+    expect(distance(of([1, 2]), of([1, 2]))).toBe(0);
+    expect(distance(of([1, 10]), of([3, 10]))).toBe(0.2);
+    expect(distance(of([NaN, 2]), of([1, 2]))).toBe(Infinity);
+    expect(distance(of([1, 2]), of([1]))).toBe(Infinity);
+    expect(distance({ error: 'RuntimeError: sizes', isInternal: false }, of([1]))).toBe(Infinity);
   });
 
   it('is no error of what nobody needs, but any that no program should see', () => {

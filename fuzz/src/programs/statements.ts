@@ -137,6 +137,7 @@ export class Statements {
       () => ({ lines: [`self.s = ${e.expression(1)}`] }),
       () => ({ lines: [`self.s.copy_(${e.operand()})`] }),
       () => ({ lines: [`self.s.add_(${e.operand()})`] }),
+      () => ({ lines: [`self.s = torch.cat([self.s, ${e.operand()}], -1)[..., -16:]`] }),
       () => ({ lines: ['self.k += 1'] }),
       () => ({ lines: [`if len(self.kept) > 2:`, `    self.kept = [self.s]`] }),
     ])();
@@ -148,6 +149,8 @@ export class Statements {
       'n > 2',
       'self.k > 1',
       `${e.name()}.size(0) > 100`,
+      `${e.name()}.size(-1) % 2 == 0`,
+      `${e.name()}.numel() > 1000`,
       `bool(${e.comparable(e.name())}.sum() > 0.37)`,
     ]);
     const lines = [`if ${condition}:`, ...inner([this.write()])];
@@ -180,7 +183,7 @@ export class Statements {
         lines: [...begin, `${at} = 0`, `while ${at} < n:`, ...inner([`${at} += 1`, ...body])],
         tensors: [name],
       };
-    const trips = random.pick(['n', '2', '3', '10']);
+    const trips = random.pick(['n', '2', '3', '10', `${e.name()}.size(-1) % 4`]);
     return { lines: [...begin, `for ${at} in range(${trips}):`, ...inner(body)], tensors: [name] };
   }
 }
