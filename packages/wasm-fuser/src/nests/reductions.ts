@@ -18,7 +18,7 @@ import { isOne, strideOf } from './index-steps.ts';
 import { inForm, valueType, type Form, type Groups, type Scope, type Value } from './scope.ts';
 
 /** Steps after which a sum of floats is added to others: the error grows with the length of one, not of all. */
-const SUM_STEPS = 64;
+const SUM_STEPS = 16;
 /** Steps from which four at a time pay. */
 const LEAST_STEPS = 8;
 /** Fours that are reduced beside each other: one addition waits for another, and where rows lie apart whole lines of memory are used. */
