@@ -7,16 +7,9 @@
 // A case's calls are made three times on one program, so that a program that is watched is specialised, then with other shapes, so that
 // guards fail, and then with its own again; whatever comes of each has to be what comes of the program as it was compiled. On a device,
 // everything that has a kernel there runs there, however little it is.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { runToEnd } from './machine/process-group.mjs';
+import { corporaOf, runCorpus } from './corpus-runs.mjs';
 
-/** Exit status by which scripts/test.mjs knows a step that had nothing to work on. */
-const skippedStatus = 77;
-const shared = fileURLToPath(new URL('../../shared/', import.meta.url));
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -25,30 +18,16 @@ const { values, positionals } = parseArgs({
     workers: { type: 'string' },
   },
 });
-const corpora =
-  positionals.length > 0 ? positionals : ['conformance/jit', 'conformance/op', 'models'].map((name) => shared + name);
-const missing = corpora.find((corpus) => !existsSync(corpus));
-if (missing !== undefined) {
-  console.log(`skipped: ${missing} is not here`);
-  process.exit(skippedStatus);
-}
-
-const folder = mkdtempSync(join(tmpdir(), 'cresset-executors-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+const { sample, workers } = values;
 
 const executors = ['off', 'default', 'simple', 'profiling', 'bailouts'];
 
 /** For each case why it fails under each executor, null where it passes. */
 async function verdicts(corpus, device) {
-  const file = join(folder, 'results.json');
-  const given = ['sample', 'workers'].flatMap((name) =>
-    values[name] === undefined ? [] : [`--${name}`, values[name]],
-  );
-  const runner = ['-s', 'conformance', '--corpus', corpus, '--device', device, '--no-small-host', '--json', file];
-  const plans = ['--executor', executors.join(), '--repeat', '3', '--timeout', '300'];
-  const { status, output } = await runToEnd('pnpm', [...runner, ...plans, ...given], { quiet: true });
-  if (status !== 0) throw new Error(`the conformance runner ended with status ${status}\n${output}`);
-  const results = JSON.parse(readFileSync(file, 'utf8'));
+  const results = await runCorpus(corpus, device, ['--executor', executors.join(), '--repeat', '3'], {
+    sample,
+    workers,
+  });
   const alike = (reason) => Object.fromEntries(executors.map((executor) => [executor, reason]));
   return new Map(results.map(({ id, reason, verdicts: found = alike(reason) }) => [id, found]));
 }
@@ -61,7 +40,7 @@ const failWithoutPasses = new Set(
 );
 
 const said = (reason) => (reason === null ? 'passes' : `fails: ${reason}`);
-for (const corpus of corpora) {
+for (const corpus of corporaOf(positionals, ['conformance/jit', 'conformance/op', 'models'])) {
   let first = null;
   for (const device of values.device.split(',')) {
     const found = await verdicts(corpus, device);

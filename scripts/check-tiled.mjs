@@ -4,51 +4,32 @@
 //   --sample N      only so many cases of each corpus, spread evenly
 //   --device LIST   of webassembly, webassembly-relaxed, webassembly-threads, webgpu; webassembly and webgpu by default
 //   --elements N    how many the largest tensor of a case gets at least (1300)
+//   --sizes N       two calls of each of so many sizes, one copy longer each, and of the first again, in place of three of one
+//   --executor LIST who makes plans (default)
 //   --workers N     processes at a time
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { runToEnd } from './machine/process-group.mjs';
+import { corporaOf, runCorpus } from './corpus-runs.mjs';
 
-/** Exit status by which scripts/test.mjs knows a step that had nothing to work on. */
-const skippedStatus = 77;
-const shared = fileURLToPath(new URL('../../shared/conformance/', import.meta.url));
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     sample: { type: 'string' },
     device: { type: 'string', default: 'webassembly,webgpu' },
     elements: { type: 'string', default: '1300' },
+    sizes: { type: 'string' },
+    executor: { type: 'string' },
     workers: { type: 'string' },
   },
 });
-const corpora = positionals.length > 0 ? positionals : ['jit', 'op', 'grad', 'legacy'].map((name) => shared + name);
-const missing = corpora.find((corpus) => !existsSync(corpus));
-if (missing !== undefined) {
-  console.log(`skipped: ${missing} is not here`);
-  process.exit(skippedStatus);
-}
+const { sample, sizes, executor, workers } = values;
+const tiling = ['--tiled', values.elements, '--repeat', sizes === undefined ? '3' : '2'];
 
-const folder = mkdtempSync(join(tmpdir(), 'cresset-tiled-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-
-async function resultsOf(corpus, device) {
-  const file = join(folder, 'results.json');
-  const runner = ['-s', 'conformance', '--corpus', corpus, '--device', device, '--no-small-host', '--json', file];
-  const tiling = ['--tiled', values.elements, '--repeat', '3', '--timeout', '300'];
-  const given = ['sample', 'workers'].flatMap((name) =>
-    values[name] === undefined ? [] : [`--${name}`, values[name]],
-  );
-  const { status, output } = await runToEnd('pnpm', [...runner, ...tiling, ...given], { quiet: true });
-  if (status !== 0) throw new Error(`the conformance runner ended with status ${status}\n${output}`);
-  return JSON.parse(readFileSync(file, 'utf8'));
-}
-
-for (const corpus of corpora) {
+for (const corpus of corporaOf(
+  positionals,
+  ['jit', 'op', 'grad', 'legacy'].map((name) => `conformance/${name}`),
+)) {
   for (const device of values.device.split(',')) {
-    const results = await resultsOf(corpus, device);
+    const results = await runCorpus(corpus, device, tiling, { sample, sizes, executor, workers });
     const different = results.filter(({ passed }) => !passed);
     const unfit = results.filter(({ unchecked }) => unchecked !== undefined).length;
     const same = results.length - different.length - unfit;

@@ -11,7 +11,7 @@ import { decodeIValue } from './ivalue-json.ts';
 import { openProgram, type Program } from './program.ts';
 import { differencesWhenRepeated, roundsWithOtherShapes } from './repeated-runs.ts';
 import { differencesWhenTiled } from './tiled-runs.ts';
-import { jitOptionsOf, type ExecutorSetting, type RunnerSettings } from '../runner/runner-settings.ts';
+import { jitOptionsOf, type ExecutorSetting, type RunnerSettings, type Tiled } from '../runner/runner-settings.ts';
 
 /** Longest reason that is printed; equal beginnings count as one reason. */
 const reasonLength = 110;
@@ -75,14 +75,14 @@ export class CaseRunner {
   }
 
   /** Compares the case with its tensors tiled with a plain run of it; PyTorch's results, which are of other sizes, are not looked at. */
-  async #runTiled(json: ProgramCase, readFile: FileReader, elements: number): Promise<CaseResult> {
+  async #runTiled(json: ProgramCase, readFile: FileReader, tiled: Tiled): Promise<CaseResult> {
     const { id, suite } = json;
     const { executors, repeat } = this.plans;
     try {
       const found = await differencesWhenTiled(json, {
         context: this.context,
         readFile,
-        elements,
+        tiled,
         times: repeat,
         executors,
       });

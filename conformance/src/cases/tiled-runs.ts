@@ -3,7 +3,7 @@ import type { FileReader, ProgramCase } from './case.ts';
 import { openProgram } from './program.ts';
 import { argumentsOf, differencesWhenRepeated, outcomeOf, type Change, type Repetition } from './repeated-runs.ts';
 import { tiled, tilingsFor, timesFor } from './tiling.ts';
-import { jitOptionsOf, type ExecutorSetting } from '../runner/runner-settings.ts';
+import { jitOptionsOf, type ExecutorSetting, type Tiled } from '../runner/runner-settings.ts';
 
 /** So many tilings are tried of those that fit. */
 const TILINGS = 2;
@@ -18,9 +18,8 @@ const LAST_DIGITS = 1000;
 const searching = /^op\/(?:searchsorted|bucketize)$/;
 
 interface TiledRuns extends Pick<Repetition, 'context' | 'readFile' | 'executors'> {
-  /** So many elements the largest tensor gets at least. */
-  readonly elements: number;
-  /** How often calls are made with each tiling. */
+  readonly tiled: Tiled;
+  /** How often calls are made with each tiling and size. */
   readonly times: number;
 }
 
@@ -31,16 +30,19 @@ interface TiledRuns extends Pick<Repetition, 'context' | 'readFile' | 'executors
  */
 export async function differencesWhenTiled(
   json: ProgramCase,
-  { context, readFile, executors, elements, times }: TiledRuns,
+  { context, readFile, executors, tiled: { elements, sizes }, times }: TiledRuns,
 ): Promise<ReadonlyMap<ExecutorSetting, string> | null> {
   if (searching.test(json.suite) || json.compile_error !== undefined) return null;
   if (!json.calls?.some(({ raises }) => raises === undefined)) return null;
-  const fitting: Change[] = [];
-  for (const change of await changesFor(json, elements, readFile)) {
-    if (fitting.length < TILINGS && (await fits(json, change, readFile))) fitting.push(change);
+  const fitting: (readonly Change[])[] = [];
+  for (const changes of await changesFor(json, elements, sizes, readFile)) {
+    if (fitting.length < TILINGS && (await areFit(json, changes, readFile))) fitting.push(changes);
   }
   if (fitting.length === 0) return null;
-  const rounds = fitting.flatMap((change) => Array.from({ length: times }, () => change));
+  const rounds = fitting.flatMap((changes) => {
+    const all = changes.flatMap((change) => Array.from({ length: times }, () => change));
+    return changes.length > 1 ? [...all, changes[0]] : all;
+  });
   return differencesWhenRepeated(json, {
     context,
     plainContext: {},
@@ -51,17 +53,35 @@ export async function differencesWhenTiled(
   });
 }
 
-/** Tilings of the arguments of all calls, with one number of copies for all. */
-async function changesFor(json: ProgramCase, elements: number, readFile: FileReader): Promise<readonly Change[]> {
+/** Tilings of the arguments of all calls, with one number of copies for all; of so many sizes each. */
+async function changesFor(
+  json: ProgramCase,
+  elements: number,
+  sizes: number,
+  readFile: FileReader,
+): Promise<readonly (readonly Change[])[]> {
   const calls = await Promise.all((json.calls ?? []).map((call) => argumentsOf(call, readFile)));
   const tilings = new Map(calls.flatMap(tilingsFor).map((tiling) => [tiling.name, tiling]));
   return [...tilings.values()].flatMap((tiling) => {
     const times = Math.max(...calls.map((args) => timesFor(tiling, args, elements)));
-    return times > 1 ? [(args) => tiled(args, tiling, times)] : [];
+    if (times === 1) return [];
+    return [
+      Array.from(
+        { length: sizes },
+        (_, more): Change =>
+          (args) =>
+            tiled(args, tiling, times + more),
+      ),
+    ];
   });
 }
 
 /** Whether the program takes arguments that are tiled like that, in a time that lets it be run again. */
+async function areFit(json: ProgramCase, changes: readonly Change[], readFile: FileReader): Promise<boolean> {
+  for (const change of changes) if (!(await fits(json, change, readFile))) return false;
+  return true;
+}
+
 async function fits(json: ProgramCase, change: Change, readFile: FileReader): Promise<boolean> {
   applyJitOptions(jitOptionsOf('off'));
   const program = await openProgram(json, {}, readFile);

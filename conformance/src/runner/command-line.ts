@@ -42,6 +42,7 @@ export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
   --executor LIST       who makes plans, of default, simple, profiling, bailouts, off: a case has to pass under each (default)
   --repeat N            make the calls N times, then with other shapes, and compare with the JIT off
   --tiled COUNT         tile the tensors of the arguments to COUNT elements and more, and compare with the JIT off and no device
+  --sizes N             with --tiled: calls of N sizes, one copy longer each, then of the first again (1)
   --suite TEXT          only cases whose suite or id contains TEXT
   --sample N            only N cases, spread evenly
   --check LIST          of output, graph, code, grads, gradcheck (output)
@@ -73,6 +74,7 @@ export function readCommandLine(args: readonly string[]): Options {
       executor: { type: 'string', default: 'default' },
       repeat: { type: 'string', default: '1' },
       tiled: { type: 'string' },
+      sizes: { type: 'string', default: '1' },
       json: { type: 'string' },
       require: { type: 'string' },
       workers: { type: 'string' },
@@ -95,7 +97,7 @@ export function readCommandLine(args: readonly string[]): Options {
     corpus: values.corpus,
     executors,
     repeat: Number(values.repeat),
-    tiled: values.tiled === undefined ? null : Number(values.tiled),
+    tiled: values.tiled === undefined ? null : { elements: Number(values.tiled), sizes: Number(values.sizes) },
     device,
     browser: values.browser,
     deno: values.deno,

@@ -16,8 +16,15 @@ export interface RunnerSettings {
   readonly executors: readonly ExecutorSetting[];
   /** Calls are made so often, then with other shapes, and have to give what they give with the JIT off; 1 makes them once. */
   readonly repeat: number;
-  /** Tensors are tiled to so many elements, and calls have to give what they give with the JIT off and without a device; null leaves them. */
-  readonly tiled: number | null;
+  /** Tensors are tiled, and calls have to give what they give with the JIT off and without a device; null leaves them. */
+  readonly tiled: Tiled | null;
+}
+
+export interface Tiled {
+  /** So many elements the largest tensor gets at least. */
+  readonly elements: number;
+  /** Calls are made with so many sizes, one copy longer each; where there are several, then with the first again. */
+  readonly sizes: number;
 }
 
 export const DEVICE_SETTINGS = [
