@@ -94,7 +94,7 @@ export class Subject {
     const given = argumentsOf(program, call, nudge);
     try {
       if (program.isDifferentiated) return { values: await this.#differentiated(given, call.seed) };
-      const result = await this.module.call('forward', listed(given));
+      const result = await this.module.call('forward', listed(given), { resultToHost: true });
       return { values: await this.#copies(result as Tuple, given) };
     } catch (error) {
       return failureOf(error);
@@ -113,7 +113,7 @@ export class Subject {
     const { n, l } = given;
     const own = { x: copyOf.get(given.x)!, y: copyOf.get(given.y)!, n, l: l.map((each) => copyOf.get(each)!) };
     const result = (await recordedCall(context, (options) =>
-      this.module.call('forward', listed(own), options),
+      this.module.call('forward', listed(own), { ...options, resultToHost: true }),
     )) as Tuple;
     const outputs = result.items.filter((item): item is Tensor => item instanceof Tensor && requiresGrad(item));
     const gradients = outputs.map(({ sizes, dtype }, at) => randomTensor(sizes, dtype, seed * 8 + at));
