@@ -18,4 +18,9 @@ test('what meets complex64 is converted to it first', () => {
   ).toEqual([0.4285714626312256, 0]);
 });
 
+test('a product of complex64 is too large part by part', () => {
+  const large = one(1e30, 9e29);
+  expect(elementsOf(run('aten::mul.Tensor', large, large) as Tensor)).toEqual([NaN, Infinity]);
+});
+
 const elementsOf = (tensor: Tensor): number[] => Array.from(tensor.contiguousArray() as Float32Array);

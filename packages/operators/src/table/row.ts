@@ -280,7 +280,7 @@ export interface PointwiseRule {
   /** The value of one element from numbers, bigints where integers are computed with, for functions the scalar language lacks: host only. */
   readonly number?: (args: PointwiseArguments, dtype: ScalarType) => number | bigint;
   /** The value of one element where the computing type is complex: host only. Absent where PyTorch refuses. */
-  readonly complex?: (args: PointwiseArguments) => Complex | number | boolean;
+  readonly complex?: (args: PointwiseArguments, dtype: ScalarType) => Complex | number | boolean;
 }
 
 /** How a reduction's result follows from elements; see reduction.ts. */

@@ -1,4 +1,4 @@
-import { isComplex, isFloatingPoint, isIntegral, type Complex, type ScalarType } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, isIntegral, Complex, type ScalarType } from '@cresset/tensor';
 import { binary, cast, constant, select, unary, type BinaryFunction, type Expr } from '@cresset/tensorexpr';
 import { pointwise, type Forms } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
@@ -73,11 +73,17 @@ const reversedSubtraction: PointwiseRule = {
   complex: ({ self, other, alpha }) => complex.subtract(other, complex.multiply(complex.toComplex(alpha), self)),
 };
 
+/** Each product is rounded: of two that are too large for single precision, the difference is NaN and no infinity. */
+function multiplySingle(a: Complex, b: Complex): Complex {
+  const { fround } = Math;
+  return new Complex(fround(a.re * b.re) - fround(a.im * b.im), fround(a.re * b.im) + fround(a.im * b.re));
+}
+
 const multiplication: PointwiseRule = {
   dtype: 'promote',
   exactOther: true,
   body: ({ self, other }) => times(self, other),
-  complex: ({ self, other }) => complex.multiply(self, other),
+  complex: ({ self, other }, dtype) => (dtype === 'complex64' ? multiplySingle : complex.multiply)(self, other),
 };
 
 const division: PointwiseRule = {

@@ -347,7 +347,7 @@ function* runComplex(row: OperatorRow, args: PointwiseArguments, output: Tensor,
       const value = values[name] as Scalar | null | undefined;
       if (value !== null && value !== undefined) numbers[name] = asOperand(value);
     }
-    return apply(numbers);
+    return apply(numbers, computing);
   });
 }
 
