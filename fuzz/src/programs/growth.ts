@@ -34,8 +34,11 @@ function randomSizes(random: Random): number[] {
   return [planes, Math.min(rows, 8), Math.max(1, Math.floor(count / planes / Math.min(rows, 8)))];
 }
 
-/** Calls with equal elements, equal ones again, others, of three other sizes, the second of these once more, and of the first again. */
-function randomCalls(random: Random, sizes: readonly number[]): Call[] {
+/**
+ * Calls with equal elements, equal ones again, others, of three other sizes, the second of these once more, and of the first again; after those as
+ * many as are wanted, of sizes that were there before and of new ones in turns.
+ */
+function randomCalls(random: Random, sizes: readonly number[], count: number): Call[] {
   const first = { sizes, seed: random.below(1 << 20), n: 1 + random.below(4) };
   // Now and then another dimension has another size too.
   const others = (): number[] => {
@@ -46,7 +49,7 @@ function randomCalls(random: Random, sizes: readonly number[]): Call[] {
   };
   const [second, third, fourth] = [others(), others(), others()];
   const n = (): number => 1 + random.below(4);
-  return [
+  const calls: Call[] = [
     first,
     first,
     { ...first, seed: first.seed + 1, n: n() },
@@ -56,6 +59,18 @@ function randomCalls(random: Random, sizes: readonly number[]): Call[] {
     { sizes: third, seed: first.seed + 5, n: n() },
     { ...first, seed: first.seed + 6, n: n() },
   ];
+  while (calls.length < count) {
+    const again = random.chance(0.7) ? random.pick(calls).sizes : others();
+    calls.push({ sizes: again, seed: first.seed + calls.length, n: n() });
+  }
+  return calls;
+}
+
+/** How programs of seeds are grown. */
+export interface Growth {
+  readonly isDifferentiated?: boolean;
+  /** Calls that are made at least. */
+  readonly calls?: number;
 }
 
 /** A program that fell over while it grew: nothing that is written may do that. */
@@ -72,7 +87,10 @@ export class GrowthFailure extends Error {
  * Grows the program of a seed statement by statement. Each is kept where the program as it is written can be run with it, once, and where what it comes to stays small.
  * Throws a {@link GrowthFailure} where that run ends with an error that no program should see.
  */
-export async function growProgram(seed: number, isDifferentiated = false): Promise<Program> {
+export async function growProgram(
+  seed: number,
+  { isDifferentiated = false, calls = 0 }: Growth = {},
+): Promise<Program> {
   const random = new Random(seed * 2654435761);
   const sizes = randomSizes(random);
   let program: Program = {
@@ -83,7 +101,7 @@ export async function growProgram(seed: number, isDifferentiated = false): Promi
     isDifferentiated,
     statements: [],
     results: ['x', 'y', 'self.s'],
-    calls: randomCalls(random, sizes),
+    calls: randomCalls(random, sizes, calls),
   };
   const scope = new Scope();
   const expressions = new Expressions(random, scope);

@@ -19,8 +19,6 @@ export interface Lane {
   readonly saved: boolean;
   /** What saves them in our place, and is compared with as well. */
   readonly pytorch: PyTorchPlace | null;
-  /** Whether their results are differentiated. */
-  readonly gradients: boolean;
 }
 
 /** Everything switched on, as a program has it that a page loads. */

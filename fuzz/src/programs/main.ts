@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { vulkanEnvironment } from '../../../scripts/machine/gpu-lanes.mjs';
+import type { Growth } from './growth.ts';
 import { DEVICES, type DeviceName, type Lane } from './lanes.ts';
 import type { Told, Work } from './worker.ts';
 
@@ -22,6 +23,8 @@ const { values } = parseArgs({
     'pytorch-script': { type: 'string', default: '' },
     /** Differentiates what each call gives. */
     gradients: { type: 'boolean', default: false },
+    /** Calls of each program, where more than eight are wanted. */
+    calls: { type: 'string', default: '0' },
     /** Prints the programs of the seeds, and runs nothing. */
     show: { type: 'boolean', default: false },
   },
@@ -41,12 +44,12 @@ function laneOf(): Lane {
   if (executor !== null && !executors.includes(executor as never))
     throw new Error(`--executor is one of ${executors.join(', ')}`);
   const smallWork = values['small-work'] === undefined ? null : Number(values['small-work']);
-  const { saved, gradients, 'hardware-schedules': hardwareSchedules } = values;
+  const { saved, 'hardware-schedules': hardwareSchedules } = values;
   const python = process.env.PYTHON;
-  if (saved && gradients && python)
+  if (saved && values.gradients && python)
     throw new Error('PyTorch is not asked for gradients: --saved without PYTHON, or without --gradients');
   const pytorch = saved && python ? { python, script: values['pytorch-script'] } : null;
-  return { device, executor, hardwareSchedules, smallWork, saved, pytorch, gradients };
+  return { device, executor, hardwareSchedules, smallWork, saved, pytorch };
 }
 
 const counts = { same: 0, 'ill-conditioned': 0, wrong: 0 };
@@ -97,18 +100,19 @@ function watch(child: ChildProcess, onBegin: (seed: number) => void): Promise<'d
 }
 
 const lane = laneOf();
+const growth: Growth = { isDifferentiated: values.gradients, calls: Number(values.calls) };
 const [first, count, jobs] = [values.seed, values.count, values.jobs].map(Number);
 const started = performance.now();
 const processes = Math.min(jobs, count);
 await Promise.all(
   Array.from({ length: processes }, (_, at) =>
-    takeSeeds({ lane, first: first + at, last: first + count - 1, step: processes, show: values.show }),
+    takeSeeds({ lane, growth, first: first + at, last: first + count - 1, step: processes, show: values.show }),
   ),
 );
 if (values.show) process.exit(0);
 const seconds = (performance.now() - started) / 1000;
 console.log(
-  `${count} programs from seed ${first} on ${[lane.device, lane.executor ?? [], lane.pytorch ? 'saved by PyTorch' : lane.saved ? 'saved' : [], lane.gradients ? 'with gradients' : []].flat().join(', ')}: ${counts.same} same, ` +
+  `${count} programs from seed ${first} on ${[lane.device, lane.executor ?? [], lane.pytorch ? 'saved by PyTorch' : lane.saved ? 'saved' : [], values.gradients ? 'with gradients' : []].flat().join(', ')}: ${counts.same} same, ` +
     `${counts['ill-conditioned']} hang on rounding, ${counts.wrong} wrong (${seconds.toFixed(0)} s)`,
 );
 process.exit(counts.wrong > 0 ? 1 : 0);

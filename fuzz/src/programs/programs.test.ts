@@ -51,6 +51,9 @@ describe('random programs', () => {
     const [first] = await run(once, plain);
     expect('values' in first).toBe(true);
     expect(once.statements.length).toBeGreaterThan(1);
+    const { calls } = await growProgram(7, { calls: 100 });
+    expect(calls.length).toBe(100);
+    expect(calls.slice(0, 8)).toEqual(once.calls);
   });
 
   it('come to the same on a device', async () => {
@@ -93,7 +96,7 @@ describe('random programs', () => {
   });
 
   it('are grown with gradients where all of them are floats', async () => {
-    const grown = await growProgram(7, true);
+    const grown = await growProgram(7, { isDifferentiated: true });
     expect(grown).toMatchObject({ isDifferentiated: true, dtype: expect.stringMatching(/^float/) });
     const [first] = await run(grown, plain);
     expect('values' in first && first.values.has('gradient 0')).toBe(true);

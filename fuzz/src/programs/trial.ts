@@ -1,7 +1,7 @@
 import type { ScalarType } from '@cresset/tensor';
 import { distance, firstDifference } from './comparison.ts';
 import { plain, run, type Way } from './execution.ts';
-import { growProgram, GrowthFailure } from './growth.ts';
+import { growProgram, GrowthFailure, type Growth } from './growth.ts';
 import type { Program } from './program.ts';
 
 /** What a seed came to. */
@@ -50,9 +50,9 @@ export async function judge(program: Program, way: Way): Promise<Verdict> {
   return { kind: 'wrong', program, call, what };
 }
 
-export async function judgeSeed(seed: number, way: Way, isDifferentiated = false): Promise<Verdict> {
+export async function judgeSeed(seed: number, way: Way, growth: Growth): Promise<Verdict> {
   try {
-    return await judge(await growProgram(seed, isDifferentiated), way);
+    return await judge(await growProgram(seed, growth), way);
   } catch (error) {
     if (!(error instanceof GrowthFailure)) throw error;
     return { kind: 'wrong', program: error.program, call: 0, what: error.message };

@@ -1,5 +1,5 @@
 import { initializeRuntime, registerAllParts } from '@cresset/runtime';
-import { growProgram } from './growth.ts';
+import { growProgram, type Growth } from './growth.ts';
 import { openLane, type Lane } from './lanes.ts';
 import { sourceOf, type Program } from './program.ts';
 import { describe, reduce } from './reduction.ts';
@@ -8,6 +8,7 @@ import { judge, judgeSeed } from './trial.ts';
 /** What the process is to do, and what it tells: one message a seed. */
 export interface Work {
   readonly lane: Lane;
+  readonly growth: Growth;
   readonly first: number;
   readonly last: number;
   readonly step: number;
@@ -21,18 +22,18 @@ export type Told = { readonly seed: number } & (
 
 const tell = (told: Told): void => void process.send!(told);
 
-async function work({ lane, first, last, step, show }: Work): Promise<void> {
+async function work({ lane, growth, first, last, step, show }: Work): Promise<void> {
   initializeRuntime();
   registerAllParts();
   for (let seed = first; show && seed <= last; seed += step) {
-    const program = await growProgram(seed, lane.gradients);
+    const program = await growProgram(seed, growth);
     tell({ seed, kind: 'shown', report: describe(program, sourceOf(program)) });
   }
   if (show) return;
   const way = await openLane(lane);
   for (let seed = first; seed <= last; seed += step) {
     tell({ seed, kind: 'begin' });
-    const verdict = await judgeSeed(seed, way, lane.gradients);
+    const verdict = await judgeSeed(seed, way, growth);
     if (verdict.kind !== 'wrong') {
       tell({ seed, kind: verdict.kind });
       continue;
