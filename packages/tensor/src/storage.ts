@@ -1,4 +1,4 @@
-import { hint, symMul, type SymInt, type SymNode } from './sym-int.ts';
+import { hint, settle, symMul, type SymInt, type SymNode } from './sym-int.ts';
 import { CressetError } from '@cresset/ir';
 import {
   deviceByteLength,
@@ -36,6 +36,8 @@ const abandoned = new FinalizationRegistry<DeviceCopy>(({ memory, buffer }) => m
 export interface HostAccessWatch {
   reads(storage: Storage): void;
   writes(storage: Storage): void;
+  /** What is done goes by the size of a storage. */
+  measures(storage: Storage): void;
 }
 
 /** Is asked before memory for tensors is made, and told of each storage. */
@@ -171,9 +173,21 @@ export class Storage {
     return this.#byteLength;
   }
 
+  /** As `byteLength`, for who goes by the number: what is recorded then holds for storages of this size alone. */
+  get guardedByteLength(): number {
+    watch?.measures(this);
+    if (this.#symBytes) settle(this.#symBytes);
+    return this.#byteLength;
+  }
+
   /** Its size in host layout, bytes, where that may be another number the next time. */
   get symBytes(): SymNode | null {
     return this.#symBytes;
+  }
+
+  /** The recording that its size was an expression in is over. */
+  forgetSymbols(): void {
+    if (this.#symBytes?.env.isClosed) this.#symBytes = null;
   }
 
   /** Whether the host copy is there and up to date. */

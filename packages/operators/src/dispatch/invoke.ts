@@ -346,7 +346,7 @@ export const isOnExpanded = ({ derived }: OperatorRow, target: Tensor): boolean 
 export function resize(tensor: Tensor, sizes: readonly number[]): void {
   const needed = bytesNeeded(tensor, sizes);
   check(needed >= 0, 'numel: integer multiplication overflow');
-  if (needed > tensor.storage.byteLength) {
+  if (needed > tensor.storage.guardedByteLength) {
     // Other tensors over an empty storage see nothing of it.
     if (tensor.storage.byteLength === 0) tensor.storage = Storage.zeros('uint8', needed);
     else tensor.storage.grow(needed);
@@ -368,7 +368,9 @@ function growsInto(row: OperatorRow, args: Arguments): boolean {
   return targets.some(
     (target, at) =>
       target.storage.byteLength > 0 &&
-      (!shapes || bytesNeeded(target, settleAll(shapes[at].sizes)) > target.storage.byteLength),
+      (!shapes ||
+        (!symSame(target.symSizes, shapes[at].sizes) &&
+          bytesNeeded(target, settleAll(shapes[at].sizes)) > target.storage.guardedByteLength)),
   );
 }
 

@@ -45,7 +45,7 @@ function isContiguous(nest: LoopNest, store: Store, elements: number, forms: Lin
     stride *= extentOf(axis);
   }
   const { dtype, tensor } = store.operand;
-  const { symBytes, byteLength } = tensor.storage;
+  const { storage } = tensor;
   const end = base + pointsOf(nest.axes);
-  return end % elements === 0 || end === (symBytes?.value ?? byteLength) / elementSize(dtype);
+  return end % elements === 0 || end === (storage.symBytes?.value ?? storage.guardedByteLength) / elementSize(dtype);
 }

@@ -341,10 +341,11 @@ export function asStrided(
   check(start >= 0, `Tensor: invalid storage offset ${start}`);
   const last = sizes.reduce((sum, size, dim) => sum + (size - 1) * strides[dim], start);
   const itemSize = elementSize(tensor.dtype);
+  const held = tensor.storage.guardedByteLength;
   check(
-    sizes.includes(0) || (last + 1) * itemSize <= tensor.storage.byteLength,
+    sizes.includes(0) || (last + 1) * itemSize <= held,
     () =>
-      `setStorage: sizes ${sizesText(sizes)}, strides ${sizesText(strides)}, storage offset ${start}, and itemsize ${itemSize} requiring a storage size of ${(last + 1) * itemSize} are out of bounds for storage of size ${tensor.storage.byteLength}`,
+      `setStorage: sizes ${sizesText(sizes)}, strides ${sizesText(strides)}, storage offset ${start}, and itemsize ${itemSize} requiring a storage size of ${(last + 1) * itemSize} are out of bounds for storage of size ${held}`,
   );
   return tensor.asStrided(sizes, strides, start);
 }

@@ -97,6 +97,7 @@ export class LiveInTable {
   #add(liveIn: LiveIn, storage: Storage | null, value: IValue): number {
     const at = this.liveIns.push(liveIn) - 1;
     this.liveInStorages.push(storage);
+    storage?.forgetSymbols();
     if (typeof value === 'object' && value !== null && !this.#objects.has(value)) this.#objects.set(value, at);
     return at;
   }

@@ -134,9 +134,11 @@ export class SameLayout extends LiveIn {
   readonly #offset: number;
   readonly #requiresGrad: boolean;
   readonly #isNarrow: boolean;
-  readonly #maxBindingBytes: number;
-  /** Of its storage, where that is bound in windows; those of one binding else. */
-  readonly #bytes: number;
+  #maxBindingBytes: number;
+  /** The bytes of its storage when it was recorded. */
+  readonly #held: number;
+  /** Of its storage, where that is bound in windows or gone by; those of one binding else. */
+  #bytes: number;
 
   constructor(origin: Origin, tensor: Tensor, { opensOffsets, maxBindingBytes }: LiveInRules) {
     super(origin);
@@ -154,7 +156,14 @@ export class SameLayout extends LiveIn {
     this.#requiresGrad = requiresGrad;
     this.#isNarrow = tensor.storage.isNarrow;
     this.#maxBindingBytes = maxBindingBytes;
-    this.#bytes = Math.max(tensor.storage.byteLength, maxBindingBytes);
+    this.#held = tensor.storage.byteLength;
+    this.#bytes = Math.max(this.#held, maxBindingBytes);
+  }
+
+  /** What is done goes by the bytes of its storage. */
+  measure(): void {
+    this.#maxBindingBytes = 0;
+    this.#bytes = this.#held;
   }
 
   /** The dimensions in which a tensor of its dtype and rank has other sizes. */

@@ -139,6 +139,14 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     else if (storage.serial <= this.#lastSerial) this.#written.add(storage);
   }
 
+  measures(storage: Storage): void {
+    const at = this.givenIn(storage);
+    const liveIn = at === undefined ? null : this.liveIns[at];
+    if (!(liveIn instanceof SameLayout)) return;
+    this.guard(at!);
+    liveIn.measure();
+  }
+
   watched(generator: RandomGenerator): RandomGenerator {
     const refuse = (): RandomGenerator => {
       this.refuse('random numbers that the host draws');
