@@ -10,6 +10,7 @@ import {
   type ScalarType,
   type Storage,
   symFloorDiv,
+  SymNode,
 } from '@cresset/tensor';
 import { isSymbolicKernel, type CommandList, type ComputeDevice, type LaunchRecorder } from '@cresset/tensorexpr';
 import { planMemory } from '../memory/memory-plan.ts';
@@ -169,9 +170,13 @@ class StretchBuilder {
 
   #resultOf(register: number, value: IValue): number {
     const size = this.recording.sizeOf(register);
-    if (size) return this.#made.push({ kind: 'size', value: size }) - 1;
+    if (size) return this.#sizeOf(size);
     const at = this.recording.sourceOf(register);
     return at < 0 ? this.#valueOf(value) : this.#made.push(this.#liveIn(at)) - 1;
+  }
+
+  #sizeOf(value: SymNode): number {
+    return this.#made.push({ kind: 'size', value }) - 1;
   }
 
   #valueOf(value: IValue): number {
@@ -199,7 +204,11 @@ class StretchBuilder {
       return { kind: 'tensor', storage: this.#outlive(storage, dtype), dtype, sizes, strides, offset, requiresGrad };
     }
     if (value instanceof List || value instanceof Tuple) {
-      const items = value.items.map((item) => this.#valueOf(item));
+      const sizes = value instanceof List ? this.recording.sizesInList(value) : null;
+      const items = value.items.map((item, at) => {
+        const size = sizes?.[at];
+        return size instanceof SymNode ? this.#sizeOf(size) : this.#valueOf(item);
+      });
       return value instanceof List
         ? { kind: 'list', elementType: value.elementType, items }
         : { kind: 'tuple', type: value.type, items };

@@ -1,5 +1,5 @@
 import { registerAllParts } from '@cresset/runtime';
-import { Tuple, type IValue, type Tensor } from '@cresset/tensor';
+import { type List, Tuple, type IValue, type Tensor } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
@@ -132,6 +132,31 @@ it.each(programs)('a recording holds for any size: %s', async (name, unlike) => 
   const recordings = here.explain(name).stretches.map(({ recordings: count }) => count);
   expect(notReplayed).toEqual(unlike);
   expect(Math.max(...recordings), String(recordings)).toBeLessThanOrEqual(8);
+  device.dispose();
+});
+
+it('gives sizes, and lists of some, as they are each time', async () => {
+  const device = new WasmDevice();
+  const functions = new PythonFunctions(
+    `
+def f(x: Tensor, n: int):
+    both = [x.size(0), x.size(1) + 1]
+    lists = [both, [x.size(1)]]
+    y = torch.tanh(x)
+    for i in range(n):
+        y = torch.tanh(y) + both[1]
+    return both, lists, x.size(1) * 2, y
+`,
+    { device },
+  );
+  for (const length of [1000, 1001, 1003, 700, 1001]) {
+    const { items } = (await functions.call('f', [tensorOf([2, length]), 3n])) as Tuple;
+    const [both, lists, twice] = items as [List, List, bigint];
+    expect(both.items.map(Number)).toEqual([2, length + 1]);
+    expect(lists.items.map((list) => (list as List).items.map(Number))).toEqual([[2, length + 1], [length]]);
+    expect(twice).toBe(BigInt(length * 2));
+  }
+  expect(functions.explain('f').stretches[0].recordings).toBe(2);
   device.dispose();
 });
 

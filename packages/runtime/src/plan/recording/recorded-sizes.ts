@@ -60,6 +60,11 @@ export class RecordedSizes {
     return this.#sizes.get(register) ?? null;
   }
 
+  /** The expressions that a list holds the numbers of; null where it holds no such numbers. */
+  inList(list: List): readonly SymInt[] | null {
+    return this.#sizesIn.get(list) ?? null;
+  }
+
   /** What a register holds: an expression, or a list of some, where that is worked out of sizes. */
   #symbolic(register: number): SymbolicValue {
     const value = this.frame.get(register);

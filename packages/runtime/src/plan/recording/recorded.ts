@@ -22,6 +22,7 @@ export type Recorded = Pick<
   | 'appends'
   | 'sourceOf'
   | 'sizeOf'
+  | 'sizesInList'
   | 'liveInOf'
   | 'isConstant'
   | 'isOfFaults'

@@ -12,6 +12,7 @@ import {
   type ScriptObject,
   type ScalarType,
   type Storage,
+  type SymInt,
   type SymNode,
 } from '@cresset/tensor';
 import { hasLayouts, isSymbolicKernel, type Kernel, type ParamExpr, type PreparedLaunch } from '@cresset/tensorexpr';
@@ -579,6 +580,11 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   /** The expression that a register holds the number of at the end; null where it holds no such number. */
   sizeOf(register: number): SymNode | null {
     return this.#sizes?.in(register) ?? null;
+  }
+
+  /** As `sizeOf`, of the items of a list. */
+  sizesInList(list: List): readonly SymInt[] | null {
+    return this.#sizes?.inList(list) ?? null;
   }
 
   /** The live-in that a register holds at the end; -1 where it holds none. */

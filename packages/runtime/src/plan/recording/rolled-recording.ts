@@ -331,6 +331,7 @@ class RecordingRoller {
       sourceOf: (register) =>
         results.has(register) || register === loop.body.counter ? -1 : recording.sourceOf(register),
       sizeOf: () => null,
+      sizesInList: () => null,
       liveInOf: (value) => recording.liveInOf(value),
       isConstant: (value) => recording.isConstant(value),
       isOfFaults: (storage) => recording.isOfFaults(storage),
