@@ -115,6 +115,8 @@ export async function growProgram(
     program = next;
     scope.lists.push(...(statement.lists ?? []));
     scope.dicts.push(...(statement.dicts ?? []));
+    scope.numbers.push(...(statement.numbers ?? []));
+    scope.numberLists.push(...(statement.numberLists ?? []));
   }
   return { ...program, results: someResults(random, scope) };
 }
@@ -130,6 +132,8 @@ function someResults(random: Random, scope: Scope): string[] {
   const results = new Set([random.pick(names), names.at(-1)!, random.pick(names)]);
   if (random.chance(0.3)) results.add(`torch.cat([e.reshape(-1) for e in ${random.pick(scope.lists)}])`);
   if (random.chance(0.2)) results.add(`torch.cat([e.reshape(-1) for e in list(${random.pick(scope.dicts)}.values())])`);
+  if (random.chance(0.5)) results.add(random.pick(scope.numbers));
+  if (scope.numberLists.length > 0) results.add(random.pick(scope.numberLists));
   return [...results];
 }
 

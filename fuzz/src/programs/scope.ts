@@ -11,6 +11,9 @@ export class Scope {
   readonly tensors = new Map<string, TensorInfo>();
   readonly lists: string[] = ['l', 'self.kept'];
   readonly dicts: string[] = ['self.named'];
+  /** Whole numbers, and lists of some. */
+  readonly numbers: string[] = ['n', 'self.k'];
+  readonly numberLists: string[] = [];
   #made = 0;
 
   fresh(prefix: string): string {

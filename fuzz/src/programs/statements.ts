@@ -8,6 +8,8 @@ export interface Statement {
   readonly tensors?: readonly string[];
   readonly lists?: readonly string[];
   readonly dicts?: readonly string[];
+  readonly numbers?: readonly string[];
+  readonly numberLists?: readonly string[];
 }
 
 const inner = (lines: readonly string[]): string[] => lines.map((line) => `    ${line}`);
@@ -25,7 +27,8 @@ export class Statements {
     if (place < 0.28) return this.#assignment();
     if (place < 0.62) return { lines: [this.write()] };
     if (place < 0.8) return this.#container();
-    if (place < 0.87) return this.#state();
+    if (place < 0.83) return this.#state();
+    if (place < 0.88) return this.#number();
     if (place < 0.93) return this.#branch();
     return this.#loop();
   }
@@ -143,11 +146,35 @@ export class Statements {
     ])();
   }
 
+  /** What is worked out of sizes and of other whole numbers. */
+  #number(): Statement {
+    const { expressions: e, random, scope } = this;
+    const name = scope.fresh('m');
+    const known = random.pick(scope.numbers);
+    const size = `${e.name()}.size(${random.pick([0, -1])})`;
+    const list = random.pick(scope.numberLists);
+    return random.pick<() => Statement>([
+      () => ({ lines: [`${name} = ${size} ${random.pick(['+', '-', '*', '//', '%'])} 2`], numbers: [name] }),
+      () => ({ lines: [`${name} = ${known} + ${size}`], numbers: [name] }),
+      () => ({ lines: [`${name} = ${random.pick(['min', 'max'])}(${known}, ${size})`], numbers: [name] }),
+      () => ({ lines: [`self.k += ${size}`] }),
+      () => ({ lines: [`self.k = ${known} % 9`] }),
+      () => ({ lines: [`${name} = [${size}, ${known}]`], numberLists: [name] }),
+      () => ({ lines: [`${name} = ${e.name()}.size()`], numberLists: [name] }),
+      () =>
+        list === undefined
+          ? { lines: [`${name} = ${e.name()}.numel()`], numbers: [name] }
+          : { lines: [`${name} = ${list}[-1] - ${list}[0]`], numbers: [name] },
+      () => ({ lines: list === undefined ? [`self.k += 1`] : [`${list}.append(${known})`] }),
+    ])();
+  }
+
   #branch(): Statement {
-    const { expressions: e, random } = this;
+    const { expressions: e, random, scope } = this;
     const condition = random.pick([
       'n > 2',
       'self.k > 1',
+      `${random.pick(scope.numbers)} > 5`,
       `${e.name()}.size(0) > 100`,
       `${e.name()}.size(-1) % 2 == 0`,
       `${e.name()}.numel() > 1000`,
