@@ -20,6 +20,9 @@ interface Term {
 /** A symbol stands for no number below this: sizes of 0 and 1 are programs of their own (`torch.export` specialises them too). */
 export const LEAST_SYMBOL = 2;
 
+/** Nor for one above this: kernels count with integers of 32 bits. */
+export const MOST_SYMBOL = 2 ** 31 - 1;
+
 /** Of what is in the midst of a question that no answer holds for: the number of now is taken, and nothing is noted. */
 let peeking = 0;
 

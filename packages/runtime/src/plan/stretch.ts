@@ -1,4 +1,4 @@
-import { List, Tensor, Tuple, type IValue, LEAST_SYMBOL } from '@cresset/tensor';
+import { List, Tensor, Tuple, type IValue, LEAST_SYMBOL, MOST_SYMBOL } from '@cresset/tensor';
 import { runWithoutData } from '@cresset/operators';
 import type { CommandList, ComputeDevice, LaunchRecorder, ScheduledLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
@@ -179,12 +179,11 @@ export class Stretch {
     values.fill(null);
   }
 
-  /** Has symbols stand for the sizes of what is given. */
+  /** Has symbols stand for the sizes of what is given, or for the number that it is. */
   #takeSizes({ symbols }: LiveIn, value: IValue): boolean {
-    if (!(value instanceof Tensor)) return false;
     for (const { symbol, dim } of symbols) {
-      const size = value.sizes[dim];
-      if (!(size >= LEAST_SYMBOL)) return false;
+      const size = dim === null ? Number(value) : (value as Tensor).sizes?.[dim];
+      if (!(size >= LEAST_SYMBOL && size <= MOST_SYMBOL)) return false;
       this.sizes!.env.set(symbol, size);
     }
     return true;

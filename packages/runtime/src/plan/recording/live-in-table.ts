@@ -7,6 +7,7 @@ import {
   type Storage,
   hint,
   LEAST_SYMBOL,
+  MOST_SYMBOL,
   ShapeEnv,
   symMul,
   type SymInt,
@@ -40,8 +41,8 @@ export class LiveInTable {
   /** Guarded since the instruction began. */
   #guarded: LiveIn[] = [];
 
-  /** Sizes that may be others the next time, where there are some. */
-  readonly env: ShapeEnv | null;
+  /** Sizes and whole numbers that may be others the next time, where there are some. */
+  env: ShapeEnv | null;
   readonly #symbols = new Map<number, SymNode>();
 
   /** @param moved dimensions of what is found that were others before, by the names of their origins */
@@ -87,6 +88,17 @@ export class LiveInTable {
     });
     tensor.setLayout(symbolic, denseStrides(symbolic, strides), tensor.symHandedOnOffset);
     return made;
+  }
+
+  /** A symbol that stands for the whole number that a live-in is; null where it may be none of those that symbols stand for. */
+  protected symbolFor(at: number, value: IValue): SymNode | null {
+    if (typeof value !== 'bigint' || value < LEAST_SYMBOL || value > MOST_SYMBOL) return null;
+    const liveIn = this.liveIns[at];
+    const env = (this.env ??= new ShapeEnv());
+    const [known] = liveIn.symbols;
+    if (known) return env.symbols[known.symbol];
+    liveIn.symbols = [{ symbol: env.symbols.length, dim: null }];
+    return env.symbol(Number(value));
   }
 
   /** The number of a new live-in for a list that only grows. */

@@ -54,8 +54,8 @@ export abstract class LiveIn {
   isGuarded = false;
   /** What a number has to be like that is another one. */
   readonly admits: ((value: number) => boolean)[] = [];
-  /** Symbols that stand for sizes of it, by their numbers, and the dimensions. */
-  symbols: readonly { readonly symbol: number; readonly dim: number }[] = [];
+  /** Symbols that stand for sizes of it, by their numbers, and the dimensions; null of a number for that itself. */
+  symbols: readonly { readonly symbol: number; readonly dim: number | null }[] = [];
   /** Stands for its number, or for where it begins, in launches that serve whatever that is. */
   open: OpenNumber | null = null;
 

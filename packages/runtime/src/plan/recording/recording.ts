@@ -12,6 +12,7 @@ import {
   type ScriptObject,
   type ScalarType,
   type Storage,
+  type ShapeEnv,
   type SymInt,
   type SymNode,
 } from '@cresset/tensor';
@@ -75,8 +76,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   /** Live-ins that are another one each time, as far as is known. */
   readonly #varying = new Set<number>();
   #step: Step | null = null;
-  /** Null where no size may be another one. */
-  readonly #sizes: RecordedSizes | null;
+  readonly #sizes: RecordedSizes;
   /** How registers came to hold views of live-ins that are the same each time. */
   readonly #views = new Map<number, Step>();
   /** Numbers that were open before it. */
@@ -108,7 +108,21 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     moved?: MovedSizes,
   ) {
     super(rules, moved);
-    this.#sizes = this.env && new RecordedSizes(this.env, frame);
+    const isGiven = (register: number): boolean => this.#varying.has(this.sourceOf(register));
+    const symbolIn = (register: number): SymNode | null =>
+      isGiven(register) ? this.symbolFor(this.sourceOf(register), frame.get(register)) : null;
+    // The symbols are made when the first is asked for.
+    const envOf = (): ShapeEnv | null => this.env;
+    this.#sizes = new RecordedSizes(
+      {
+        isGiven,
+        symbolIn,
+        get env() {
+          return envOf();
+        },
+      },
+      frame,
+    );
   }
 
   // ---- told from elsewhere while an instruction runs
@@ -366,8 +380,8 @@ export class Recording extends LiveInTable implements HostAccessWatch {
         if (this.varyingRegisters.has(register)) this.#varying.add(at);
       }
     }
-    this.#sizes?.before(instruction);
     this.#step = isAppend(instruction) ? null : this.#stepOf(instruction);
+    this.#sizes.before(instruction, this.#step !== null);
     this.#untouched = this.#step ? this.openNumbers() : [];
     if (!this.#step && !handsOn(instruction)) this.#guardInputs(instruction);
     return null;
@@ -432,7 +446,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   #guardInputs({ inputs }: Instruction): void {
     for (const register of inputs) {
       const at = this.#sources.get(register);
-      if (at !== undefined) this.guard(at);
+      if (at !== undefined && !this.#sizes.takes(register)) this.guard(at);
     }
   }
 
@@ -453,7 +467,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
 
   /** After it ran, before it gives registers up. */
   after(instruction: Instruction, gradEnabled: boolean): string | null {
-    this.#sizes?.after();
+    this.#sizes.after();
     if (gradEnabled !== this.gradEnabled) this.refuse('a change of what gradients are recorded of');
     if (this.#refusal !== null) return this.#end(this.#refusal);
     if (!this.#step && !handsOn(instruction)) this.#closeRead(instruction);
@@ -495,10 +509,10 @@ export class Recording extends LiveInTable implements HostAccessWatch {
       else this.#sources.set(register, source);
     });
     if (view) this.#views.set(outputs[0], view);
-    this.#sizes?.note(outputs);
+    this.#sizes.note(outputs);
     for (const register of instruction.clears) {
       this.registers.set(register, undefined);
-      this.#sizes?.clear(register);
+      this.#sizes.clear(register);
       this.#sources.delete(register);
       this.#views.delete(register);
     }
@@ -579,12 +593,12 @@ export class Recording extends LiveInTable implements HostAccessWatch {
 
   /** The expression that a register holds the number of at the end; null where it holds no such number. */
   sizeOf(register: number): SymNode | null {
-    return this.#sizes?.in(register) ?? null;
+    return this.#sizes.in(register);
   }
 
   /** As `sizeOf`, of the items of a list. */
   sizesInList(list: List): readonly SymInt[] | null {
-    return this.#sizes?.inList(list) ?? null;
+    return this.#sizes.inList(list);
   }
 
   /** The live-in that a register holds at the end; -1 where it holds none. */

@@ -48,6 +48,12 @@ function asSize(value: unknown): SymInt | readonly SymInt[] | null {
     : null;
 }
 
+/** Whether an instruction may do with expressions what it does with whole numbers. */
+export function mayTakeSizes(instruction: Instruction): boolean {
+  const row = rowOf(instruction);
+  return instruction.op === 'LIST_CONSTRUCT' || row?.sizes !== undefined || row?.takesSizes !== undefined;
+}
+
 /** Whether the kernels of an operator take expressions in the place of whole numbers. */
 export const takesSizes = (instruction: Instruction): boolean => rowOf(instruction)?.takesSizes !== undefined;
 

@@ -1,0 +1,57 @@
+import { registerAllParts } from '@cresset/runtime';
+import { List, Tuple, type IValue, type Tensor } from '@cresset/tensor';
+import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
+import { beforeAll, expect, it } from 'vitest';
+import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
+
+beforeAll(registerAllParts);
+
+const source = `
+def placed(x: Tensor, place: int):
+    y = torch.tanh(x) + torch.arange(place, place + x.size(1)).float().unsqueeze(-1) * 0.01
+    return torch.softmax(y, -1), place + x.size(1)
+
+def masked(x: Tensor, place: int):
+    n = x.size(1)
+    mask = torch.full([n, place + n], -1e9).triu(place + 1)
+    scores = torch.matmul(x, x.transpose(1, 2)).repeat(1, 1, 40)[:, :, : place + n]
+    return torch.softmax(scores + mask, -1), [place, n, place - n]
+
+def shifted(x: Tensor, place: int):
+    z = torch.cat([x * place, torch.zeros([1, place, 64])], 1)
+    if place > 20:
+        z = z + place
+    return torch.roll(z, place, 1), place % 7
+`;
+
+function expectAlike(got: IValue, wanted: IValue): void {
+  if (wanted instanceof Tuple || wanted instanceof List) {
+    wanted.items.forEach((item, at) => expectAlike((got as List).items[at], item));
+    return;
+  }
+  if (typeof wanted !== 'object') return expect(got).toBe(wanted);
+  const [tensor, want] = [got as Tensor, wanted as Tensor];
+  expect(tensor.sizes).toEqual(want.sizes);
+  const elements = want.contiguousArray() as Float32Array;
+  const found = tensor.contiguousArray() as Float32Array;
+  expect(found.findIndex((each, at) => !(Math.abs(each - elements[at]) < 1e-4))).toBe(-1);
+}
+
+/** How many recordings each takes: the first, one with its number open, one with its size open too, and those of 0, 1 and a branch. */
+it.each([
+  ['placed', 5],
+  ['masked', 5],
+  ['shifted', 3],
+] as const)('a recording holds for any whole number that sizes are made of: %s', async (name, most) => {
+  const device = new WasmDevice();
+  const here = new PythonFunctions(source, { device });
+  const there = new PythonFunctions(source, {});
+  const places = [3, 7, 8, 9, 30, 31, 2, 1, 0, 12, 64, 100, 33, 13, 25];
+  for (const [run, place] of places.entries()) {
+    const args = (): IValue[] => [tensorOf([1, 24 + Number(run > 5), 64], run), BigInt(place)];
+    expectAlike(await here.call(name, args()), await there.call(name, args()));
+  }
+  const [{ recordings }] = here.explain(name).stretches;
+  expect(recordings).toBe(most);
+  device.dispose();
+});
