@@ -1,4 +1,4 @@
-import type { Tensor } from '@cresset/tensor';
+import { symCeilDiv, symEq, type Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -53,8 +53,8 @@ function extremeRow(
       );
       wrapDim(dim, self.dim);
       return [
-        { sizes: self.sizes, dtype: self.dtype },
-        { sizes: self.sizes, dtype: 'int64' },
+        { sizes: self.symSizes, dtype: self.dtype },
+        { sizes: self.symSizes, dtype: 'int64' },
       ];
     },
     host: ({ self, dim }, [values, indices]) => {
@@ -82,7 +82,7 @@ function extremeRow(
       );
     },
     lower: ({ self, dim }, [values, indices], context) => {
-      if (values.numel === 0) return;
+      if (symEq(values.symNumel, 0)) return;
       const along = wrapDim(dim, self.dim);
       const fn = name === 'cummax' ? 'max' : 'min';
       const label = `aten::${name}`;
@@ -115,7 +115,7 @@ const logarithmBlock = 128;
 
 /** ln Σ eˣ up to each element: the sum of each block is kept relative to its largest element, so that nothing overflows. */
 function lowerLogarithms(self: Tensor, dim: number, output: Tensor, context: LoweringContext): void {
-  if (output.numel === 0) return;
+  if (symEq(output.symNumel, 0)) return;
   const label = 'aten::logcumsumexp';
   const { axes, sizes, length, element } = linesOf(self, dim);
   const value = (at: Expr): Expr => cast('float', element(axes, at));
@@ -124,7 +124,7 @@ function lowerLogarithms(self: Tensor, dim: number, output: Tensor, context: Low
   /** e^(x - top), where both may be infinite. */
   const relative = (x: Expr, top: Expr): Expr =>
     select(binary('eq', x, top), constant('float', 1), unary('exp', binary('sub', x, top)));
-  const blocks = Math.ceil(length / logarithmBlock);
+  const blocks = symCeilDiv(length, logarithmBlock);
   const [tops, sums] = [0, 1].map(
     () => new TensorView(context.temporary([...sizes, blocks], computedFloat(output.dtype))),
   );
@@ -177,7 +177,7 @@ export const extremeScanRows: readonly OperatorRow[] = [
   kernel<Scan>('aten::logcumsumexp(Tensor self, int dim) -> Tensor', {
     shape: ({ self, dim }) => {
       wrapDim(dim, self.dim);
-      return { sizes: self.sizes, dtype: toFloating(self.dtype) };
+      return { sizes: self.symSizes, dtype: toFloating(self.dtype) };
     },
     host: (args, [output]) => runScan(args, output, logarithms),
     lower: ({ self, dim }, [output], context) => lowerLogarithms(self, wrapDim(dim, self.dim), output, context),

@@ -1,4 +1,4 @@
-import type { ScalarType, Tensor } from '@cresset/tensor';
+import { symCeilDiv, symEq, symLe, type ScalarType, type SymInt, type Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -26,8 +26,8 @@ export type ScanFunction = 'sum' | 'prod' | 'max' | 'min';
 export interface ScanLines {
   /** Axes that number the lines. */
   readonly axes: readonly AxisExpr[];
-  readonly sizes: readonly number[];
-  readonly length: number;
+  readonly sizes: readonly SymInt[];
+  readonly length: SymInt;
   element(lines: readonly Expr[], at: Expr): Expr;
 }
 
@@ -74,14 +74,14 @@ export function lowerScanLines(
     lowerScanInSteps(lines, fn, type, label, context, store);
     return;
   }
-  if (length <= 2 * block) {
+  if (symLe(length, 2 * block)) {
     const at = axis('i', param('i32', length));
     const earlier = axis('k', param('i32', length));
     const value = reduce(fn, [earlier], select(binary('le', earlier, at), element(earlier), neutral));
     context.launch({ kind: 'nest', label, axes: [...axes, at], innerAxes: [], stores: [store(axes, at, value)] });
     return;
   }
-  const blocks = Math.ceil(length / block);
+  const blocks = symCeilDiv(length, block);
   const end = param('i32', length);
   const place = (number: Expr, within: Expr): Expr => binary('add', binary('mul', number, index(block)), within);
   const totals = context.temporary([...lines.sizes, blocks], dtype);
@@ -180,8 +180,8 @@ export function linesOf(self: Tensor, dim: number): ScanLines & { readonly view:
     view,
     dim,
     axes,
-    sizes: shown.sizes.filter((_, at) => at !== dim),
-    length: shown.sizes[dim],
+    sizes: shown.symSizes.filter((_, at) => at !== dim),
+    length: shown.symSizes[dim],
     element: (lines, at) => view.at(lines.toSpliced(dim, 0, at)),
   };
 }
@@ -195,7 +195,7 @@ export function lowerScanAlong(
   label: string,
   context: LoweringContext,
 ): void {
-  if (output.numel === 0) return;
+  if (symEq(output.symNumel, 0)) return;
   const lines = linesOf(self, dim);
   const target = new TensorView(output.dim === 0 ? output.asStrided([1], [1]) : output);
   lowerScanLines(lines, fn, output.dtype, label, context, (outer, at, value) => ({

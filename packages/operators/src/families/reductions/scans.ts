@@ -159,7 +159,7 @@ const scanDtype = (self: ScalarType, dtype: ScalarType | null | undefined): Scal
 
 function scanMeta({ self, dim, dtype }: Scan): TensorMeta {
   wrapDim(dim, self.dim);
-  return { sizes: self.sizes, dtype: scanDtype(self.dtype, dtype) };
+  return { sizes: self.symSizes, dtype: scanDtype(self.dtype, dtype) };
 }
 
 const scanRow = (name: 'cumsum' | 'cumprod', running: Running): OperatorRow =>
