@@ -8,7 +8,6 @@ export type SymInt = number | SymNode;
 interface Guard {
   readonly node: SymNode;
   readonly holds: (value: number) => boolean;
-  readonly text: string;
 }
 
 /** Products of nodes that cannot be taken apart, each so many times. */
@@ -36,6 +35,44 @@ export function peek<Result>(ask: () => Result): Result {
   }
 }
 
+/** What sizes have to be like for what was made with them. */
+export class SizeGuards {
+  readonly #guards = new Map<string, Guard>();
+
+  /** Whether all that was gone by comes out the same for the numbers of now. */
+  holds(): boolean {
+    for (const { node, holds } of this.#guards.values()) if (!holds(node.value)) return false;
+    return true;
+  }
+
+  /** What it goes by, for people to read. */
+  get guards(): string[] {
+    return [...this.#guards.keys()];
+  }
+
+  add(node: SymNode, sign: '==' | '!=' | '<' | '>=', holds: (value: number) => boolean): void {
+    const text = `${node.text} ${sign} 0`;
+    if (!this.#guards.has(text)) this.#guards.set(text, { node, holds });
+  }
+}
+
+/** Those of what is made now, apart from its recording's; null where nothing is. */
+let kept: SizeGuards | null = null;
+
+/** Makes what is to serve for other sizes too, in a recording or when that is over long since: guards are noted among these. */
+export function keepGuards<Result>(guards: SizeGuards, make: () => Result): Result {
+  const before = [kept, peeking] as const;
+  [kept, peeking] = [guards, 0];
+  try {
+    return make();
+  } finally {
+    [kept, peeking] = before;
+  }
+}
+
+/** Whether what is asked now is for `keepGuards`. */
+export const keepsGuards = (): boolean => kept !== null && peeking === 0;
+
 /** Recordings with symbols that go on: without, no size is one. */
 let open = 0;
 
@@ -43,9 +80,8 @@ let open = 0;
 export const hasSymbols = (): boolean => open > 0;
 
 /** The symbols of a recording, what was worked out of them, and what it goes by (PyTorch's ShapeEnv). */
-export class ShapeEnv {
+export class ShapeEnv extends SizeGuards {
   readonly symbols: SymNode[] = [];
-  readonly #guards = new Map<string, Guard>();
   readonly #nodes = new Map<string, SymNode>();
   readonly #values: number[] = [];
   /** Counts the sets of numbers that symbols stood for. */
@@ -53,10 +89,15 @@ export class ShapeEnv {
   #isClosed = false;
 
   constructor() {
+    super();
     open++;
   }
 
-  /** Whether the recording is over: what goes by numbers takes those of now. */
+  /** Whether those of now are taken for sizes: the recording is over, or it is no answer that holds that is asked for. */
+  get isPlain(): boolean {
+    return peeking > 0 || (this.#isClosed && !kept);
+  }
+
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -90,21 +131,9 @@ export class ShapeEnv {
     for (const symbol of this.symbols) settle(symbol);
   }
 
-  /** Whether all that was gone by comes out the same for the numbers of now. */
-  holds(): boolean {
-    for (const { node, holds } of this.#guards.values()) if (!holds(node.value)) return false;
-    return true;
-  }
-
-  /** What it goes by, for people to read. */
-  get guards(): string[] {
-    return [...this.#guards.values()].map(({ text }) => text);
-  }
-
-  note(node: SymNode, sign: '==' | '!=' | '<' | '>=', holds: (value: number) => boolean): void {
-    if (peeking > 0 || this.isPaused || this.isClosed) return;
-    const text = `${node.text} ${sign} 0`;
-    if (!this.#guards.has(text)) this.#guards.set(text, { node, holds, text });
+  note(...guard: Parameters<SizeGuards['add']>): void {
+    if (this.isPlain) return;
+    if (kept ?? !this.isPaused) (kept ?? this).add(...guard);
   }
 
   node(text: string, terms: ReadonlyMap<string, Term> | null, least: number, evaluate: () => number): SymNode {
@@ -170,15 +199,15 @@ export const settleAll = (sizes: readonly SymInt[]): number[] => sizes.map(settl
 
 export const isSymbolic = (sizes: readonly SymInt[]): boolean => sizes.some((size) => typeof size !== 'number');
 
-/** What a node is now where nobody may note anything any more, and numbers. */
-function plainOf(a: SymInt, b: SymInt): ShapeEnv | null {
+/** Who is told what is gone by; null of numbers, and where the numbers of now are taken. */
+function envOf(a: SymInt, b: SymInt): ShapeEnv | null {
   const env = typeof a !== 'number' ? a.env : typeof b !== 'number' ? b.env : null;
-  return env === null || env.isClosed || peeking > 0 ? null : env;
+  return env?.isPlain === false ? env : null;
 }
 
 export function symAdd(a: SymInt, b: SymInt): SymInt {
   if (typeof a === 'number' && typeof b === 'number') return a + b;
-  const env = plainOf(a, b);
+  const env = envOf(a, b);
   return env ? sumOf(env, [termsOf(a), termsOf(b)]) : hint(a) + hint(b);
 }
 
@@ -187,7 +216,7 @@ export const symSub = (a: SymInt, b: SymInt): SymInt =>
 
 export function symMul(a: SymInt, b: SymInt): SymInt {
   if (typeof a === 'number' && typeof b === 'number') return a * b;
-  const env = plainOf(a, b);
+  const env = envOf(a, b);
   if (!env) return hint(a) * hint(b);
   const products: ReadonlyMap<string, Term>[] = [];
   for (const one of termsOf(a).values()) {
@@ -205,7 +234,7 @@ export const symProduct = (sizes: readonly SymInt[]): SymInt =>
 
 /** The quotient, rounded down. */
 export function symFloorDiv(a: SymInt, b: SymInt): SymInt {
-  const env = plainOf(a, b);
+  const env = envOf(a, b);
   if (!env) return Math.floor(hint(a) / hint(b));
   const exact = quotientOf(env, a, b);
   if (exact !== null) return exact;
@@ -216,6 +245,9 @@ export function symFloorDiv(a: SymInt, b: SymInt): SymInt {
   );
 }
 
+/** The quotient, rounded up; the divisor is one at least. */
+export const symCeilDiv = (a: SymInt, b: SymInt): SymInt => symFloorDiv(symAdd(a, symSub(b, 1)), b);
+
 /** What is left of a division that rounds down. */
 export const symMod = (a: SymInt, b: SymInt): SymInt => symSub(a, symMul(symFloorDiv(a, b), b));
 
@@ -223,7 +255,7 @@ export const symMax = (a: SymInt, b: SymInt): SymInt => extremeOf('max', a, b);
 export const symMin = (a: SymInt, b: SymInt): SymInt => extremeOf('min', a, b);
 
 function extremeOf(fn: 'max' | 'min', a: SymInt, b: SymInt): SymInt {
-  const env = plainOf(a, b);
+  const env = envOf(a, b);
   const ofNow = (): number => Math[fn](hint(a), hint(b));
   if (!env) return ofNow();
   const isNeverBelow = (x: SymInt, y: SymInt): boolean => leastOf(symSub(x, y)) >= 0;
@@ -268,8 +300,11 @@ export const symSame = (a: readonly SymInt[], b: readonly SymInt[]): boolean =>
 /** Whether two sizes are the same, where more can be done with such: a guard is noted where they are, and false says nothing. */
 export const symMatches = (a: SymInt, b: SymInt): boolean => hint(a) === hint(b) && symEq(a, b);
 
+/** As `symMatches`, whether one is below the other. */
+export const symBelow = (a: SymInt, b: SymInt): boolean => hint(a) < hint(b) && symLt(a, b);
+
 /** A node, or the number that it is now where nobody is to go by anything else. */
-export const symbolOf = (node: SymNode): SymInt => (peeking > 0 || node.env.isClosed ? node.value : node);
+export const symbolOf = (node: SymNode): SymInt => (node.env.isPlain ? node.value : node);
 
 /** The expression itself, so that two that are the same can be told. */
 export const symText = (size: SymInt): string => String(typeof size === 'number' ? size : size.text);

@@ -14,7 +14,7 @@ export type { IntegerProducts, IntegerRows, IntegerServices } from './kernels/in
 export { joinContractions } from './fusion/join-contractions.ts';
 export { joinDigits } from './kernels/join-digits.ts';
 export { joinNests } from './fusion/join-nests.ts';
-export { nodesOf, tallTile, workOf, type Work } from './kernels/kernel-work.ts';
+export { nodesOf, stepsOfPoint, tallTile, workOf, type Work } from './kernels/kernel-work.ts';
 export { KernelCache } from './kernels/kernel-cache.ts';
 export * from './kernels/kernel.ts';
 export { withoutKnownValues, type WithoutKnownValues } from './fusion/known-values.ts';
@@ -51,7 +51,7 @@ export {
   type TransformLines,
 } from './kernels/routine.ts';
 export * from './kernels/signature.ts';
-export { withSizesOfNow } from './kernels/sizes-of-now.ts';
+export { signatureOfNow, SizedKernels, withSizesOfNow } from './kernels/sizes-of-now.ts';
 export { splitStores } from './kernels/split-stores.ts';
 export { chunkCandidates, scheduleCandidates } from './tuning/schedule-candidates.ts';
 export {

@@ -1,7 +1,7 @@
-import { settle, symAdd, symMatches, symMul, type SymInt } from '@cresset/tensor';
+import { symAdd, symLt, symMatches, symMax, symMul, symSub, type SymInt } from '@cresset/tensor';
 import { binary, constant, param } from './builders.ts';
 import type { AxisExpr, Expr } from './expr.ts';
-import { extentOf, symExtentOf, symIndexValue } from './index-value.ts';
+import { symExtentOf, symIndexValue } from './index-value.ts';
 
 /** An index as `base + Σ coefficient · axis + rest`, with the numbers of this launch, or expressions of sizes that may be others the next time. */
 export interface LinearForm {
@@ -10,6 +10,15 @@ export interface LinearForm {
   /** What is not linear in the axes, such as an index that was loaded; null where everything is. */
   readonly rest: Expr | null;
 }
+
+/** The least and the greatest value of an index. */
+export interface Range {
+  readonly low: SymInt;
+  readonly high: SymInt;
+}
+
+/** The last value of an axis, 0 where it has none. */
+export const lastOf = (axis: AxisExpr): SymInt => symMax(symSub(symExtentOf(axis), 1), 0);
 
 /** Takes `i32` expressions apart into linear forms. */
 export class LinearForms {
@@ -43,14 +52,14 @@ export class LinearForms {
   }
 
   /** The smallest and largest value over all points of the axes; null where the form has a rest. */
-  range(form: LinearForm): { low: number; high: number } | null {
+  range(form: LinearForm): Range | null {
     if (form.rest) return null;
-    let low = settle(form.base);
+    let low = form.base;
     let high = low;
     for (const [axis, coefficient] of form.terms) {
-      const reach = settle(coefficient) * Math.max(extentOf(axis) - 1, 0);
-      if (reach < 0) low += reach;
-      else high += reach;
+      const reach = symMul(coefficient, lastOf(axis));
+      if (symLt(reach, 0)) low = symAdd(low, reach);
+      else high = symAdd(high, reach);
     }
     return { low, high };
   }

@@ -1,4 +1,4 @@
-import { Tensor, elementSize, type Storage } from '@cresset/tensor';
+import { Tensor, elementSize, settle, symSub, type Storage } from '@cresset/tensor';
 import { axis, binary, cast, constant, param, select } from '../expressions/builders.ts';
 import type { AxisExpr, Expr, ExprType, LoadExpr, ParamExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
@@ -282,7 +282,7 @@ class TripRoller {
     // Where it begins counts once: a number that is a factor, or stands twice, says nothing of that.
     if (stride === null || !isAdded(offset)) return false;
     const range = this.#forms.range(form);
-    return range !== null && Math.abs(stride) > range.high - range.low;
+    return range !== null && Math.abs(stride) > settle(symSub(range.high, range.low));
   }
 }
 

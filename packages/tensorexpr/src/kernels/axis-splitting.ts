@@ -1,21 +1,24 @@
+import { keepsGuards, symEq, symFloorDiv, symGe, symGt, symLt, symMod, symMul, type SymInt } from '@cresset/tensor';
 import { axis, binary, constant, param } from '../expressions/builders.ts';
 import { childrenOf } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
-import { symExtentOf, symIndexValue } from '../expressions/index-value.ts';
+import { symIndexValue } from '../expressions/index-value.ts';
 import { Rewriter } from '../expressions/substitute.ts';
 
 /** Part of an axis in a mixed radix: `floor(axis / low)`, modulo `high / low` where `high` is given. */
 interface Digits {
   readonly axis: AxisExpr;
-  readonly low: number;
-  readonly high: number | null;
+  readonly low: SymInt;
+  readonly high: SymInt | null;
 }
 
-/** The value of an index that is the same whatever symbols stand for; null of any other: what is divided by that stays divided. */
-function fixedValue(expr: Expr): number | null {
+/** The value of an index that is the same whatever symbols stand for, or may be gone by for one kernel alone; null of any other: what is divided by that stays divided. */
+function fixedValue(expr: Expr): SymInt | null {
   const value = symIndexValue(expr);
-  return typeof value === 'number' ? value : null;
+  return typeof value === 'number' || keepsGuards() ? value : null;
 }
+
+const divides = (by: SymInt, size: SymInt): boolean => symEq(symMod(size, by), 0);
 
 /**
  * Divisions of a loop variable by fixed numbers (`k / 9`, `k % 9 / 3`, `k % 3`: a flattened index taken apart) are
@@ -24,10 +27,10 @@ function fixedValue(expr: Expr): number | null {
  */
 export class AxisSplitting {
   readonly #digits = new Map<Expr, Digits | null>();
-  readonly #breaks = new Map<AxisExpr, Set<number>>();
+  readonly #breaks = new Map<AxisExpr, Set<SymInt>>();
   /** The axes that take an axis's place, the outermost first. */
   readonly parts = new Map<AxisExpr, readonly AxisExpr[]>();
-  readonly #steps = new Map<AxisExpr, number>();
+  readonly #steps = new Map<AxisExpr, SymInt>();
   readonly #rewriter = new Rewriter((expr) => this.#replace(expr));
 
   /** @param candidates the axes that may be split. */
@@ -70,14 +73,14 @@ export class AxisSplitting {
     if (expr.kind === 'axis') return this.#breaks.has(expr) ? { axis: expr, low: 1, high: null } : null;
     if (expr.kind !== 'binary') return null;
     if (expr.fn === 'sub') return this.#remainderBySubtraction(expr.x, expr.y);
-    const divides = expr.fn === 'truncdiv' || expr.fn === 'floordiv';
-    if (!divides && expr.fn !== 'fmod' && expr.fn !== 'remainder') return null;
+    const isQuotient = expr.fn === 'truncdiv' || expr.fn === 'floordiv';
+    if (!isQuotient && expr.fn !== 'fmod' && expr.fn !== 'remainder') return null;
     const divisor = fixedValue(expr.y);
-    const digits = divisor !== null && divisor > 0 ? this.#digitsOf(expr.x) : null;
+    const digits = divisor !== null && symGt(divisor, 0) ? this.#digitsOf(expr.x) : null;
     if (!digits || divisor === null) return null;
-    const cut = digits.low * divisor;
-    if (digits.high !== null && (cut > digits.high || digits.high % cut !== 0)) return null;
-    return divides ? { ...digits, low: cut } : { ...digits, high: cut };
+    const cut = symMul(digits.low, divisor);
+    if (digits.high !== null && (symGt(cut, digits.high) || !divides(cut, digits.high))) return null;
+    return isQuotient ? { ...digits, low: cut } : { ...digits, high: cut };
   }
 
   /** `x - x / c * c`. */
@@ -92,21 +95,24 @@ export class AxisSplitting {
       const divisor = fixedValue(factor);
       const digits = divisor === null ? null : this.#digitsOf(quotient);
       if (!digits || digits.axis !== whole.axis || digits.high !== whole.high) continue;
-      if (digits.low === whole.low * divisor!) return { ...whole, high: digits.low };
+      if (symEq(digits.low, symMul(whole.low, divisor!))) return { ...whole, high: digits.low };
     }
     return null;
   }
 
-  #split(candidate: AxisExpr, breaks: Set<number>): void {
-    const extent = symExtentOf(candidate);
-    if (typeof extent !== 'number') return;
-    const cuts = [...breaks].filter((cut) => cut > 1 && cut < extent).sort((a, b) => a - b);
+  #split(candidate: AxisExpr, breaks: Set<SymInt>): void {
+    const extent = fixedValue(candidate.extent);
+    if (extent === null) return;
+    const cuts = [...breaks]
+      .filter((cut) => symGt(cut, 1) && symLt(cut, extent))
+      .sort((a, b) => (symLt(a, b) ? -1 : symEq(a, b) ? 0 : 1))
+      .filter((cut, at, all) => at === 0 || !symEq(cut, all[at - 1]));
     if (cuts.length === 0) return;
     const bounds = [1, ...cuts, extent];
-    if (bounds.some((bound, index) => index > 0 && bound % bounds[index - 1] !== 0)) return;
+    if (bounds.some((bound, index) => index > 0 && !divides(bounds[index - 1], bound))) return;
     const parts: AxisExpr[] = [];
     for (let index = bounds.length - 2; index >= 0; index--) {
-      const part = axis(candidate.name, param('i32', bounds[index + 1] / bounds[index]));
+      const part = axis(candidate.name, param('i32', symFloorDiv(bounds[index + 1], bounds[index])));
       this.#steps.set(part, bounds[index]);
       parts.push(part);
     }
@@ -120,8 +126,8 @@ export class AxisSplitting {
       let sum: Expr = constant('i32', 0);
       for (const part of parts) {
         const step = this.#steps.get(part)!;
-        if (step < digits.low || (digits.high !== null && step >= digits.high)) continue;
-        const weight = step / digits.low;
+        if (symLt(step, digits.low) || (digits.high !== null && symGe(step, digits.high))) continue;
+        const weight = symFloorDiv(step, digits.low);
         sum = binary('add', sum, weight === 1 ? part : binary('mul', part, param('i32', weight)));
       }
       return sum;

@@ -1,18 +1,26 @@
+import {
+  symAdd,
+  symBelow,
+  symFloorDiv,
+  symLt,
+  symMatches,
+  symMin,
+  symMod,
+  symMul,
+  symSub,
+  type SymInt,
+} from '@cresset/tensor';
 import { binary, constant, param } from '../expressions/builders.ts';
 import type { Expr } from '../expressions/expr.ts';
-import { extentOf, indexValue } from '../expressions/index-value.ts';
+import { symIndexValue } from '../expressions/index-value.ts';
+import { lastOf, type Range } from '../expressions/linear-form.ts';
 import { mapStore, type Kernel } from './kernel.ts';
 import type { NormalKernel } from './normalise.ts';
 import { Rewriter } from '../expressions/substitute.ts';
 
 interface Term {
-  readonly factor: number;
+  readonly factor: SymInt;
   readonly of: Expr;
-}
-
-interface Range {
-  readonly low: number;
-  readonly high: number;
 }
 
 /**
@@ -63,7 +71,7 @@ class Digits {
   }
 
   /** What an index is the sum of, with numbers of this launch in front. */
-  #termsOf(index: Expr, factor: number): Term[] {
+  #termsOf(index: Expr, factor: SymInt): Term[] {
     if (index.kind !== 'binary') return [{ factor, of: index }];
     const { fn, x, y } = index;
     if (fn === 'add') return [...this.#termsOf(x, factor), ...this.#termsOf(y, factor)];
@@ -72,28 +80,28 @@ class Digits {
         [x, y],
         [y, x],
       ]) {
-        const value = indexValue(other);
-        if (value !== null) return this.#termsOf(one, factor * value);
+        const value = symIndexValue(other);
+        if (value !== null) return this.#termsOf(one, symMul(factor, value));
       }
     }
     if (fn !== 'truncdiv' && fn !== 'fmod') return [{ factor, of: index }];
-    const rest = this.#withoutMultiples(fn, x, indexValue(y) ?? 0);
-    return rest?.map((term) => ({ ...term, factor: term.factor * factor })) ?? [{ factor, of: index }];
+    const rest = this.#withoutMultiples(fn, x, symIndexValue(y) ?? 0);
+    return rest?.map((term) => ({ ...term, factor: symMul(term.factor, factor) })) ?? [{ factor, of: index }];
   }
 
   /** The digits of a number whose terms are either multiples of the base or smaller than it in all; null for others. */
-  #withoutMultiples(fn: 'truncdiv' | 'fmod', index: Expr, base: number): Term[] | null {
-    if (base <= 0) return null;
+  #withoutMultiples(fn: 'truncdiv' | 'fmod', index: Expr, base: SymInt): Term[] | null {
+    if (!symBelow(0, base)) return null;
     const terms = this.#termsOf(index, 1);
     joinTerms(terms);
     const [multiples, others]: [Term[], Term[]] = [[], []];
-    for (const term of terms) (term.factor % base === 0 ? multiples : others).push(term);
+    for (const term of terms) (symMatches(symMod(term.factor, base), 0) ? multiples : others).push(term);
     if (multiples.length === 0) return null;
     const rest = rangeOfSum(others);
     const whole = rangeOfSum(multiples);
-    if (!rest || !whole || rest.low < 0 || rest.high >= base || whole.low < 0) return null;
+    if (!rest || !whole || ![rest, whole].every(isPositive) || !symBelow(rest.high, base)) return null;
     this.#found++;
-    return fn === 'fmod' ? others : multiples.map(({ factor, of }) => ({ factor: factor / base, of }));
+    return fn === 'fmod' ? others : multiples.map(({ factor, of }) => ({ factor: symFloorDiv(factor, base), of }));
   }
 }
 
@@ -103,16 +111,17 @@ function joinTerms(terms: Term[]): boolean {
   for (let at = 0; at < terms.length; at++) {
     const { of, factor } = terms[at];
     if (of.kind !== 'binary' || of.fn !== 'fmod') continue;
-    const base = indexValue(of.y);
+    const base = symIndexValue(of.y);
+    if (base === null) continue;
     const above = terms.findIndex(
       ({ of: other, factor: its }) =>
         other.kind === 'binary' &&
         other.fn === 'truncdiv' &&
         other.x === of.x &&
-        indexValue(other.y) === base &&
-        its === factor * base!,
+        symMatches(symIndexValue(other.y) ?? 0, base) &&
+        symMatches(its, symMul(factor, base)),
     );
-    if (base === null || above < 0) continue;
+    if (above < 0) continue;
     terms[at] = { factor, of: of.x };
     terms.splice(above, 1);
     isOther = true;
@@ -125,36 +134,43 @@ function joinTerms(terms: Term[]): boolean {
 function sumOf(terms: readonly Term[]): Expr {
   return terms.reduce<Expr>(
     (sum, { factor, of }) => {
-      const value = indexValue(of);
+      const value = symIndexValue(of);
       const term =
-        factor === 1 ? of : value !== null ? param('i32', factor * value) : binary('mul', of, param('i32', factor));
+        factor === 1
+          ? of
+          : value !== null
+            ? param('i32', symMul(factor, value))
+            : binary('mul', of, param('i32', factor));
       return binary('add', sum, term);
     },
     constant('i32', 0),
   );
 }
 
+const isPositive = ({ low }: Range): boolean => symBelow(-1, low);
+
 function rangeOfSum(terms: readonly Term[]): Range | null {
-  let [low, high] = [0, 0];
+  let [low, high]: [SymInt, SymInt] = [0, 0];
   for (const { factor, of } of terms) {
     const range = rangeOf(of);
     if (!range) return null;
-    const ends = [factor * range.low, factor * range.high];
-    low += Math.min(...ends);
-    high += Math.max(...ends);
+    const ends = [symMul(factor, range.low), symMul(factor, range.high)];
+    if (symLt(factor, 0)) ends.reverse();
+    low = symAdd(low, ends[0]);
+    high = symAdd(high, ends[1]);
   }
   return { low, high };
 }
 
 /** The least and the greatest value of an index; null where that is not known. */
 function rangeOf(index: Expr): Range | null {
-  if (index.kind === 'axis') return { low: 0, high: Math.max(0, extentOf(index) - 1) };
-  const value = indexValue(index);
+  if (index.kind === 'axis') return { low: 0, high: lastOf(index) };
+  const value = symIndexValue(index);
   if (value !== null) return { low: value, high: value };
   if (index.kind !== 'binary' || (index.fn !== 'truncdiv' && index.fn !== 'fmod')) return null;
-  const base = indexValue(index.y);
+  const base = symIndexValue(index.y);
   const range = rangeOf(index.x);
-  if (!base || base < 0 || !range || range.low < 0) return null;
-  if (index.fn === 'fmod') return { low: 0, high: Math.min(range.high, base - 1) };
-  return { low: Math.floor(range.low / base), high: Math.floor(range.high / base) };
+  if (base === null || !symBelow(0, base) || !range || !isPositive(range)) return null;
+  if (index.fn === 'fmod') return { low: 0, high: symMin(range.high, symSub(base, 1)) };
+  return { low: symFloorDiv(range.low, base), high: symFloorDiv(range.high, base) };
 }

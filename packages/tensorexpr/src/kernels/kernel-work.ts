@@ -1,11 +1,11 @@
-import { peek } from '@cresset/tensor';
+import { hint, peek, symAdd, symMul, symSub, type SymInt } from '@cresset/tensor';
 import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr, ReduceExpr } from '../expressions/expr.ts';
-import { extentOf, pointsOf } from '../expressions/index-value.ts';
+import { extentOf, pointsOf, symExtentOf, symPointsOf } from '../expressions/index-value.ts';
 import { isReduced, walk } from '../expressions/walk.ts';
 import type { DeviceCapabilities } from '../device.ts';
 import { dearTile, hasDearRight } from './dear-tile.ts';
-import { expressionsIn, expressionsOf, type Kernel } from './kernel.ts';
+import { expressionsIn, expressionsOf, type Kernel, type LoopNest, type Recurrence } from './kernel.ts';
 import { runningSoftmaxOf, type RunningSoftmax } from './running-softmax.ts';
 
 /** What a kernel costs, in steps of about one addition: in all, and for the thread that has most to do. */
@@ -42,15 +42,18 @@ export function workOf(kernel: Kernel, capabilities?: DeviceCapabilities): Work 
   return peek(() => estimateOf(kernel, capabilities));
 }
 
+/** As `workOf`, the steps of a point of loops, an expression where these may be more the next time. */
+export function stepsOfPoint(kernel: LoopNest | Recurrence): SymInt {
+  const once = new Steps().symOver(kernel.stores.flatMap(expressionsOf), kernel.innerAxes);
+  return kernel.kind === 'recurrence' ? symMul(once, symExtentOf(kernel.time)) : once;
+}
+
 function estimateOf(kernel: Kernel, capabilities?: DeviceCapabilities): Work {
-  const steps = new Steps();
   if (kernel.kind !== 'contraction') {
-    const points = pointsOf(kernel.axes);
-    const roots = kernel.stores.flatMap(expressionsOf);
-    const once = steps.over(roots, kernel.innerAxes);
-    const longest = kernel.kind === 'recurrence' ? once * extentOf(kernel.time) : once;
-    return { total: points * longest, longest };
+    const longest = hint(stepsOfPoint(kernel));
+    return { total: pointsOf(kernel.axes) * longest, longest };
   }
+  const steps = new Steps();
   const attention = runningSoftmaxOf(kernel);
   if (attention) return workOfRows(attention, steps);
   const { left, right, m, n, k, batch, stores } = kernel;
@@ -105,9 +108,9 @@ class Steps {
   readonly #freeAxes = new FreeAxes();
 
   /** Steps of a loop over `axes`, with what does not depend on it worked out before. */
-  over(roots: readonly Expr[], axes: readonly AxisExpr[]): number {
-    let before = 0;
-    let inside = 0;
+  symOver(roots: readonly Expr[], axes: readonly AxisExpr[]): SymInt {
+    let before: SymInt = 0;
+    let inside: SymInt = 0;
     const seen = new Set<Expr>();
     const loops: ReduceExpr[][] = [];
     const visit = (expr: Expr): void => {
@@ -115,13 +118,18 @@ class Steps {
       seen.add(expr);
       const free = this.#freeAxes.of(expr);
       const cost = expr.kind === 'reduce' ? this.#ofReduction(expr, loops) : this.#of(expr);
-      if (axes.some((axis) => free.has(axis))) inside += cost;
-      else before += cost;
+      if (axes.some((axis) => free.has(axis))) inside = symAdd(inside, cost);
+      else before = symAdd(before, cost);
       // What is below a reduction was counted with it, and the offset of a load is about to be a sum of a few products.
       if (expr.kind !== 'reduce' && expr.kind !== 'load') for (const child of childrenOf(expr)) visit(child);
     };
     roots.forEach(visit);
-    return before + inside * pointsOf(axes);
+    return symAdd(before, symMul(inside, symPointsOf(axes)));
+  }
+
+  /** As `symOver`, the number of now. */
+  over(roots: readonly Expr[], axes: readonly AxisExpr[]): number {
+    return hint(this.symOver(roots, axes));
   }
 
   #of(expr: Expr): number {
@@ -140,7 +148,7 @@ class Steps {
   }
 
   /** Reductions over the same axes are made in one loop: what they have in common is worked out once. @param loops those so far, by their axes */
-  #ofReduction(reduction: ReduceExpr, loops: ReduceExpr[][]): number {
+  #ofReduction(reduction: ReduceExpr, loops: ReduceExpr[][]): SymInt {
     const { axes } = reduction;
     const isOver = (other: ReduceExpr): boolean =>
       other.axes.length === axes.length && other.axes.every((own, at) => own === axes[at]);
@@ -148,11 +156,11 @@ class Steps {
     if (!loop) loops.push((loop = []));
     const before = this.#ofLoop(loop, axes);
     loop.push(reduction);
-    return this.#ofLoop(loop, axes) - before + pointsOf(axes);
+    return symAdd(symSub(this.#ofLoop(loop, axes), before), symPointsOf(axes));
   }
 
-  #ofLoop(reductions: readonly ReduceExpr[], axes: readonly AxisExpr[]): number {
+  #ofLoop(reductions: readonly ReduceExpr[], axes: readonly AxisExpr[]): SymInt {
     const bodies = reductions.map(({ body }) => body);
-    return this.over(bodies, axes);
+    return this.symOver(bodies, axes);
   }
 }

@@ -1,9 +1,9 @@
-import { hint, peek, type SymInt } from '@cresset/tensor';
+import { keepsGuards, peek, symBelow, symEq, symGe, symLt, symMatches, symMul, type SymInt } from '@cresset/tensor';
 import { axis, constant, param } from '../expressions/builders.ts';
 import { AxisSplitting } from './axis-splitting.ts';
 import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, BinaryExpr, Expr, LoadExpr } from '../expressions/expr.ts';
-import { extentOf, pointsOf } from '../expressions/index-value.ts';
+import { symExtentOf, symPointsOf } from '../expressions/index-value.ts';
 import {
   expressionsOf,
   mapStore,
@@ -39,12 +39,12 @@ export type NormalForm = NormalKernel | RunningSoftmax;
  * - offsets become sums of products in loop order, with params for all strides but 0 and 1;
  * - the same element of the same operand is one node.
  *
- * Its numbers are those of now: of a kernel with symbols it is made again when these stand for others.
+ * Of a kernel with symbols its numbers are expressions where guards are kept, else those of now: it is made again then when symbols stand for others.
  */
 export function normalise(kernel: Kernel | NormalContraction): NormalKernel;
 export function normalise(kernel: Kernel | RunningSoftmax): NormalForm;
 export function normalise(kernel: Kernel | NormalContraction | RunningSoftmax): NormalForm {
-  return peek(() => normalForm(kernel));
+  return keepsGuards() ? normalForm(kernel) : peek(() => normalForm(kernel));
 }
 
 function normalForm(kernel: Kernel | NormalContraction | RunningSoftmax): NormalForm {
@@ -61,7 +61,7 @@ function normalForm(kernel: Kernel | NormalContraction | RunningSoftmax): Normal
 }
 
 export function normaliseNest(nest: LoopNest): LoopNest {
-  if (pointsOf(nest.axes) === 0) return nest;
+  if (hasNoPoints(nest.axes)) return nest;
   const roots = rootsOf(nest.stores);
   const reductions = reductionsIn(roots);
   const splitting = new AxisSplitting(
@@ -86,7 +86,7 @@ export function normaliseNest(nest: LoopNest): LoopNest {
 
 /** Loops of a step are simplified among themselves: what is a step, and what is by itself, stays so. */
 function normaliseRecurrence(kernel: Recurrence): Recurrence {
-  if (pointsOf([...kernel.axes, kernel.time]) === 0) return kernel;
+  if (hasNoPoints([...kernel.axes, kernel.time])) return kernel;
   const roots = rootsOf(kernel.stores);
   const reduced = reductionsIn(roots).flatMap(({ axes }) => axes);
   const splitting = new AxisSplitting([...kernel.axes, ...kernel.innerAxes, ...reduced], roots);
@@ -102,14 +102,14 @@ function normaliseRecurrence(kernel: Recurrence): Recurrence {
 function sharesWork(stores: readonly Store[], innerAxes: readonly AxisExpr[]): boolean {
   const freeAxes = new FreeAxes();
   const inside = (expr: Expr): boolean => innerAxes.some((axis) => freeAxes.of(expr).has(axis));
-  if (stores.some((store) => innerAxes.some((axis) => !freeAxes.of(store.offset).has(axis) && extentOf(axis) !== 1)))
+  if (stores.some((store) => innerAxes.some((axis) => !freeAxes.of(store.offset).has(axis) && !hasOnePoint(axis))))
     return true;
   return reductionsIn(rootsOf(stores)).some((reduction) => !inside(reduction));
 }
 
 function normaliseContraction(kernel: Contraction | NormalContraction): NormalContraction {
   const sum = [kernel.k].flat();
-  if (pointsOf(kernel.batch) * extentOf(kernel.m) * extentOf(kernel.n) === 0) return { ...kernel, k: sum };
+  if (hasNoPoints([...kernel.batch, kernel.m, kernel.n])) return { ...kernel, k: sum };
   const roots = [kernel.left, kernel.right, ...rootsOf(kernel.stores)];
   const splitting = new AxisSplitting([...sum, ...kernel.batch], roots);
   const left = splitting.rewrite(kernel.left);
@@ -131,7 +131,7 @@ function normaliseContraction(kernel: Contraction | NormalContraction): NormalCo
 }
 
 function normaliseRunningSoftmax(kernel: RunningSoftmax): RunningSoftmax {
-  if (pointsOf(kernel.batch) * extentOf(kernel.m) * extentOf(kernel.n) === 0) return kernel;
+  if (hasNoPoints([...kernel.batch, kernel.m, kernel.n])) return kernel;
   const sides = [kernel.left, kernel.right, kernel.score, kernel.values];
   const splitting = new AxisSplitting([...kernel.depth, ...kernel.batch], [...sides, ...rootsOf(kernel.stores)]);
   const [left, right, score, values] = sides.map((side) => splitting.rewrite(side));
@@ -150,6 +150,11 @@ function normaliseRunningSoftmax(kernel: RunningSoftmax): RunningSoftmax {
     stores: stores.map((store) => space.store(store)),
   };
 }
+
+const hasNoPoints = (axes: readonly AxisExpr[]): boolean => symEq(symPointsOf(axes), 0);
+const hasOnePoint = (axis: AxisExpr): boolean => symEq(symExtentOf(axis), 1);
+/** For sorting, the least first. */
+const bySize = (a: SymInt, b: SymInt): number => (symLt(a, b) ? -1 : symEq(a, b) ? 0 : 1);
 
 function rootsOf(stores: readonly Store[]): Expr[] {
   return stores.flatMap(expressionsOf);
@@ -229,8 +234,10 @@ class IterationSpace {
     const pinned = (loop: AxisExpr): number => (this.#pinned.has(loop) ? 1 : 0);
     const counts = new Map(loops.map((loop) => [loop, this.#countLoadedBy(loop)]));
     const most = Math.max(...counts.values());
-    const shares = (loop: AxisExpr): number => (extentOf(loop) >= 16 && counts.get(loop)! < most ? 1 : 0);
-    return [...loops].sort((a, b) => pinned(b) - pinned(a) || shares(a) - shares(b) || extentOf(a) - extentOf(b));
+    const shares = (loop: AxisExpr): number => (counts.get(loop)! < most && symGe(symExtentOf(loop), 16) ? 1 : 0);
+    return [...loops].sort(
+      (a, b) => pinned(b) - pinned(a) || shares(a) - shares(b) || bySize(symExtentOf(a), symExtentOf(b)),
+    );
   }
 
   /** Of how many elements that are loaded or stored a loop decides which. */
@@ -253,19 +260,22 @@ class IterationSpace {
   simplify(axes: readonly AxisExpr[], first?: Store): AxisExpr[] {
     let left: AxisExpr[] = [];
     for (const candidate of axes) {
-      if (extentOf(candidate) === 1) this.#placed.set(candidate, null);
+      if (hasOnePoint(candidate)) this.#placed.set(candidate, null);
       else left.push(candidate);
     }
     const target = first && this.#forms.of(first.offset);
     if (target && !target.rest) {
-      const stride = (candidate: AxisExpr): number => Math.abs(hint(target.terms.get(candidate) ?? 0));
-      left = left.sort((a, b) => stride(b) - stride(a));
+      const stride = (candidate: AxisExpr): SymInt => {
+        const own = target.terms.get(candidate) ?? 0;
+        return symLt(own, 0) ? symMul(own, -1) : own;
+      };
+      left = left.sort((a, b) => bySize(stride(b), stride(a)));
     }
     const loops: AxisExpr[] = [];
     for (let at = 0; at < left.length;) {
       const group = [left[at++]];
       while (at < left.length && this.#canMerge(group.at(-1)!, left[at])) group.push(left[at++]);
-      const loop = group.length === 1 ? group[0] : axis(group[0].name, param('i32', pointsOf(group)));
+      const loop = group.length === 1 ? group[0] : axis(group[0].name, param('i32', symPointsOf(group)));
       for (const member of group) this.#placed.set(member, member === group.at(-1) ? loop : null);
       loops.push(loop);
       this.#order.push(loop);
@@ -275,8 +285,8 @@ class IterationSpace {
 
   #canMerge(outer: AxisExpr, inner: AxisExpr): boolean {
     if (this.#pinned.has(outer) || this.#pinned.has(inner)) return false;
-    const extent = extentOf(inner);
-    return this.#offsets.every(({ terms }) => hint(terms.get(outer) ?? 0) === hint(terms.get(inner) ?? 0) * extent);
+    const extent = symExtentOf(inner);
+    return this.#offsets.every(({ terms }) => symMatches(terms.get(outer) ?? 0, symMul(terms.get(inner) ?? 0, extent)));
   }
 
   store(store: Store): Store {
@@ -398,20 +408,22 @@ class IterationSpace {
     const range = this.#forms.range(difference);
     if (!range) return null;
     const { low, high } = range;
-    const decide = (always: boolean, never: boolean): boolean | null => (always ? true : never ? false : null);
+    const decide = (always: boolean, never: () => boolean): boolean | null => always || (never() ? false : null);
+    const isZero = (): boolean => symMatches(low, 0) && symMatches(high, 0);
+    const isNotZero = (): boolean => symBelow(0, low) || symBelow(high, 0);
     switch (expr.fn) {
       case 'lt':
-        return decide(high < 0, low >= 0);
+        return decide(symBelow(high, 0), () => symBelow(-1, low));
       case 'le':
-        return decide(high <= 0, low > 0);
+        return decide(symBelow(high, 1), () => symBelow(0, low));
       case 'gt':
-        return decide(low > 0, high <= 0);
+        return decide(symBelow(0, low), () => symBelow(high, 1));
       case 'ge':
-        return decide(low >= 0, high < 0);
+        return decide(symBelow(-1, low), () => symBelow(high, 0));
       case 'eq':
-        return decide(low === 0 && high === 0, low > 0 || high < 0);
+        return decide(isZero(), isNotZero);
       case 'ne':
-        return decide(low > 0 || high < 0, low === 0 && high === 0);
+        return decide(isNotZero(), isZero);
       default:
         return null;
     }

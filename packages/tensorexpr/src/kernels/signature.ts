@@ -1,4 +1,13 @@
-import { hint, hostElementSize, realType, type DeviceLayout, type Storage } from '@cresset/tensor';
+import {
+  hostElementSize,
+  realType,
+  symLe,
+  symProduct,
+  textOf,
+  type DeviceLayout,
+  type Storage,
+  type SymInt,
+} from '@cresset/tensor';
 import { CressetError } from '@cresset/ir';
 import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from '../expressions/expr.ts';
 import { symIndexValue } from '../expressions/index-value.ts';
@@ -219,19 +228,18 @@ export function signatureOf(...kernels: readonly NormalForm[]): KernelSignature 
 /** Kernels count with integers of 32 bits. */
 const MOST_INDEX = 2 ** 31 - 1;
 
-function checkCount(count: number, what: string): void {
-  if (count <= MOST_INDEX) return;
+function checkCount(count: SymInt, what: string): void {
+  if (symLe(count, MOST_INDEX)) return;
   throw new CressetError(
     'DEVICE_BUFFER_TOO_LARGE',
-    `${count} ${what} are more than kernels count, which is ${MOST_INDEX}`,
+    `${textOf(count)} ${what} are more than kernels count, which is ${MOST_INDEX}`,
   );
 }
 
 function checkPoints(kernel: NormalForm): void {
   const isNest = kernel.kind === 'nest' || kernel.kind === 'recurrence';
-  let points = 1;
-  for (const axis of isNest ? kernel.axes : [...kernel.batch, kernel.m, kernel.n])
-    points *= hint(symIndexValue(axis.extent) ?? 1);
+  const axes = isNest ? kernel.axes : [...kernel.batch, kernel.m, kernel.n];
+  const points = symProduct(axes.map(({ extent }) => symIndexValue(extent) ?? 1));
   checkCount(points, 'points of a kernel');
 }
 

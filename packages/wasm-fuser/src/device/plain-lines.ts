@@ -1,8 +1,7 @@
-import { elementSize, hint } from '@cresset/tensor';
+import { elementSize, hint, type SymInt } from '@cresset/tensor';
 import {
   LinearForms,
-  pointsOf,
-  extentOf,
+  symExtentOf,
   type AxisExpr,
   type Expr,
   type LoadExpr,
@@ -18,8 +17,8 @@ export interface PlainLines {
   readonly step: number;
 }
 
-/** A side of a contraction as lines of a tensor, with the numbers of this launch; null where it is more than that. */
-export function plainLines(kernel: NormalContraction, line: AxisExpr, side: Expr): PlainLines | null {
+/** What gives a side of a contraction as lines of a tensor, with the numbers of now; null where it is more than that. */
+export function plainLines(kernel: NormalContraction, line: AxisExpr, side: Expr): (() => PlainLines) | null {
   if (side.kind !== 'load' || kernel.k.length > 1) return null;
   const { dtype } = side.operand;
   if (dtype !== 'float32' && dtype !== 'float64') return null;
@@ -28,21 +27,21 @@ export function plainLines(kernel: NormalContraction, line: AxisExpr, side: Expr
   const known = [...kernel.batch, line, ...kernel.k];
   if ([...terms.keys()].some((axis) => !known.includes(axis))) return null;
   const size = elementSize(dtype);
-  const offsets = Array.from({ length: pointsOf(kernel.batch) }, (_, flat) => {
-    let offset = hint(base);
-    let left = flat;
-    for (const axis of kernel.batch.toReversed()) {
-      const extent = extentOf(axis);
-      offset += (left % extent) * hint(terms.get(axis) ?? 0);
-      left = Math.floor(left / extent);
-    }
-    return size * offset;
-  });
-  const [k] = kernel.k;
-  return {
-    load: side,
-    offsets,
-    lineStride: size * hint(terms.get(line) ?? 0),
-    step: k ? size * hint(terms.get(k) ?? 0) : size,
+  const strideOf = (axis: AxisExpr | undefined): SymInt => (axis ? (terms.get(axis) ?? 0) : 1);
+  const batch = kernel.batch.map((axis) => ({ extent: symExtentOf(axis), stride: strideOf(axis) })).reverse();
+  const [lineStride, step] = [strideOf(line), strideOf(kernel.k[0])];
+  return () => {
+    const loops = batch.map(({ extent, stride }) => ({ extent: hint(extent), stride: hint(stride) }));
+    const points = loops.reduce((product, { extent }) => product * extent, 1);
+    const offsets = Array.from({ length: points }, (_, flat) => {
+      let offset = hint(base);
+      let left = flat;
+      for (const { extent, stride } of loops) {
+        offset += (left % extent) * stride;
+        left = Math.floor(left / extent);
+      }
+      return size * offset;
+    });
+    return { load: side, offsets, lineStride: size * hint(lineStride), step: size * hint(step) };
   };
 }

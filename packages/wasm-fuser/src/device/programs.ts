@@ -1,16 +1,18 @@
 import { CressetError } from '@cresset/ir';
+import { hint, peek, symEq, symLt, symMul, type SymInt } from '@cresset/tensor';
 import {
   asNest,
-  extentOf,
   FreeAxes,
   joinDigits,
   KernelCache,
   normalise,
   param,
-  pointsOf,
   runningSoftmaxOf,
   signatureOf,
-  workOf,
+  signatureOfNow,
+  stepsOfPoint,
+  symExtentOf,
+  symPointsOf,
   type Contraction,
   type Expr,
   type Kernel,
@@ -130,16 +132,19 @@ export class Programs {
     private readonly isRelaxed: boolean,
   ) {}
 
-  prepare(kernel: Kernel): PreparedKernel {
+  /** What makes a kernel ready for the sizes of now, which may be others than it was asked at, as far as guards hold that were kept then. */
+  prepare(kernel: Kernel): () => PreparedKernel {
     if (kernel.kind === 'nest') return this.#nest(kernel, kernel);
     if (kernel.kind === 'recurrence') {
       const normal = normalise(kernel) as Recurrence;
-      return this.#inPieces(normal, goesByLine(normal) ? pointsOf(normal.axes) : extentOf(normal.time), kernel);
+      return this.#inPieces(normal, goesByLine(normal) ? symPointsOf(normal.axes) : symExtentOf(normal.time), kernel);
     }
     const attention = this.#attention(kernel);
-    if (attention) return attention;
+    if (attention) return () => attention;
     const { batch, m, n, k } = kernel;
-    if (extentOf(k) < LEAST_DEPTH || pointsOf([...batch, m, n]) === 0) return this.#nest(asNest(kernel), kernel);
+    const [rows, columns] = [m, n].map(symExtentOf);
+    if (symLt(symExtentOf(k), LEAST_DEPTH) || symEq(symPointsOf([...batch, m, n]), 0))
+      return this.#nest(asNest(kernel), kernel);
     const normal = joinDigits(normalise(kernel) as NormalContraction);
     const signature = signatureOf(normal);
     const windows = signature.hasDoubles ? null : windowsOf(normal);
@@ -147,7 +152,7 @@ export class Programs {
     const left = plainLines(normal, normal.m, normal.left);
     const right = plainLines(normal, normal.n, normal.right);
     // Few columns that have to be worked out are worked out once, and not for each row.
-    const isSmall = extentOf(m) < LEAST_LINES || (extentOf(n) < LEAST_LINES && right !== null);
+    const isSmall = symLt(rows, LEAST_LINES) || (right !== null && symLt(columns, LEAST_LINES));
     if (isSmall && !image) return this.#nest(asNest(kernel), kernel);
     const key = keyOf(normal, signature) + (windows?.key ?? '');
     if (this.#unpacked.has(key)) return this.#nest(asNest(kernel), kernel);
@@ -160,26 +165,25 @@ export class Programs {
       this.#unpacked.add(key);
       return this.#nest(asNest(kernel), kernel);
     }
-    return {
+    const shared = { left: isShared(normal, normal.left), right: isShared(normal, normal.right) };
+    const [products, depth] = [normal.batch, normal.k].map(symPointsOf);
+    // The products' own function packs lines of singles.
+    const lines = signature.hasDoubles ? [] : [left, right];
+    return () => ({
       kind: 'contraction',
       normal,
-      label: kernel.label,
-      signature,
-      bindings: signature.bindings,
-      params: signature.params,
-      kernel,
+      ...whole(kernel, signature),
       ...compiled,
       compiled,
-      batch: pointsOf(normal.batch),
-      m: extentOf(m),
-      n: extentOf(n),
-      k: pointsOf(normal.k),
-      // The products' own function packs lines of singles.
-      left: signature.hasDoubles ? null : left,
-      right: signature.hasDoubles ? null : right,
-      shared: { left: isShared(normal, normal.left), right: isShared(normal, normal.right) },
+      batch: hint(products),
+      m: hint(rows),
+      n: hint(columns),
+      k: hint(depth),
+      left: lines[0]?.() ?? null,
+      right: lines[1]?.() ?? null,
+      shared,
       image,
-    };
+    });
   }
 
   prepareRoutine(routine: Routine): PreparedRoutine {
@@ -217,60 +221,51 @@ export class Programs {
     const attention = runningSoftmaxOf(kernel);
     if (!attention) return null;
     const signature = signatureOf(attention);
-    const { bindings, params } = signature;
     const now = performance.now();
     const compilation = { begin: now, end: now };
-    const whole = {
-      label: kernel.label,
-      signature,
-      bindings,
-      params,
-      kernel,
-      module: null,
-      compilation,
-      compiled: null,
-    };
-    return prepareAttention(attention, whole, (step) => this.prepare(step));
+    const known = { ...whole(kernel, signature), module: null, compilation, compiled: null };
+    return prepareAttention(attention, known, (step) => this.prepare(step)());
   }
 
-  #nest(nest: LoopNest, kernel: Kernel): PreparedNest {
+  #nest(nest: LoopNest, kernel: Kernel): () => PreparedNest {
     const normal = joinDigits(normalise(nest) as LoopNest);
-    return this.#inPieces(normal, pointsOf(pointsOfNest(normal).axes), kernel, termsOf(normal));
+    return this.#inPieces(normal, symPointsOf(pointsOfNest(normal).axes), kernel, termsOf(normal));
   }
 
   /** @param points what the kernel's function goes over, some at a time */
   #inPieces(
     normal: LoopNest | Recurrence,
-    points: number,
+    points: SymInt,
     kernel: Kernel,
     terms: StoredTerms | null = null,
-  ): PreparedNest {
+  ): () => PreparedNest {
     const signature = signatureOf(normal);
-    const isEmpty = pointsOf(normal.axes) === 0;
-    const steps = isEmpty ? 1 : workOf(normal).total / Math.max(points, 1);
+    const all = symPointsOf(normal.axes);
+    const isEmpty = symEq(all, 0);
+    const work = isEmpty ? 0 : symMul(all, stepsOfPoint(normal));
     // Stretches of elements begin where four of them do.
     const least = normal.kind === 'nest' && pointsOfNest(normal).axes[0] === pointsOfNest(normal).lanes ? 4 : 1;
-    const atOnce = Math.max(least, Math.floor(PIECE_STEPS / Math.max(steps, 1) / 4) * 4);
     const key = keyOf(normal, signature) + (terms ? `terms${terms.most !== null}` : '');
     const compiled = this.#find<NestFunctions>(key, normal, signature, null, terms);
     const { functions, module, compilation } = compiled;
-    return {
-      kind: 'nest',
-      normal,
-      label: kernel.label,
-      signature,
-      bindings: signature.bindings,
-      params: signature.params,
-      kernel,
-      functions,
-      module: hasPointsApart(normal) ? module : null,
-      compilation,
-      compiled,
-      points: isEmpty ? 0 : points,
-      pointsAtOnce: atOnce,
-      pointsTogether: least,
-      sequences: normal.kind === 'recurrence' ? stretchesOf(normal) : null,
-      steps: isEmpty ? 0 : points * steps,
+    const apart = hasPointsApart(normal) ? module : null;
+    const sequences = normal.kind === 'recurrence' ? stretchesOf(normal) : null;
+    return () => {
+      const [count, steps] = [isEmpty ? 0 : hint(points), hint(work)];
+      return {
+        kind: 'nest',
+        normal,
+        ...whole(kernel, signature),
+        functions,
+        module: apart,
+        compilation,
+        compiled,
+        points: count,
+        pointsAtOnce: Math.max(least, Math.floor(PIECE_STEPS / Math.max(steps / Math.max(count, 1), 1) / 4) * 4),
+        pointsTogether: least,
+        sequences: sequences && { ...sequences, count: hint(sequences.count) },
+        steps,
+      };
     };
   }
 
@@ -292,7 +287,8 @@ export class Programs {
     let compiled = this.#functions.find(key);
     if (!compiled) {
       const begin = performance.now();
-      const module = write();
+      // The key tells all that a module goes by.
+      const module = peek(write);
       const bytes = module.bytes();
       const functions = this.#compile<Functions>(bytes, label);
       compiled = {
@@ -314,7 +310,9 @@ export class Programs {
 
   #moduleOf(prepared: PreparedNest | PreparedContraction | PreparedRoutine): Uint8Array {
     if (prepared.kind === 'routine') return this.#writeRoutine(prepared.lines).bytes();
-    const { normal, signature } = prepared;
+    const { normal } = prepared;
+    // Of its params some are numbers in the launch that are expressions in the kernel.
+    const signature = signatureOf(normal);
     const windows = normal.kind === 'contraction' && !signature.hasDoubles ? windowsOf(normal) : null;
     const terms = normal.kind === 'nest' ? termsOf(normal) : null;
     return this.#write(normal, signature, windows, terms).bytes();
@@ -344,6 +342,16 @@ export class Programs {
   }
 }
 
+/** What is known of any kernel, with the numbers of now. */
+function whole(
+  kernel: Kernel,
+  own: KernelSignature,
+): Pick<Prepared, 'label' | 'signature' | 'bindings' | 'params' | 'kernel'> {
+  const signature = signatureOfNow(own);
+  const { bindings, params } = signature;
+  return { label: kernel.label, signature, bindings, params, kernel };
+}
+
 function isShared({ batch }: NormalContraction, side: Expr): boolean {
   if (batch.length === 0) return true;
   const free = new FreeAxes().of(side);
@@ -367,11 +375,11 @@ const hasPointsApart = (normal: LoopNest | Recurrence): boolean =>
   normal.stores.every(({ combine }) => combine === undefined);
 
 /** Where elements of sequences are the innermost loop, several vectors of them go on together. */
-function stretchesOf(normal: Recurrence): PreparedNest['sequences'] {
+function stretchesOf(normal: Recurrence): { readonly count: SymInt; readonly together: number } | null {
   if (goesByLine(normal)) return null;
   const axis = sequencesOf(normal);
   const isInnermost = normal.axes.length + normal.innerAxes.length === 1;
-  return axis ? { count: extentOf(axis), together: isInnermost ? 16 : 1 } : { count: 1, together: 1 };
+  return axis ? { count: symExtentOf(axis), together: isInnermost ? 16 : 1 } : { count: 1, together: 1 };
 }
 
 const keyOf = (kernel: NormalKernel, { key }: KernelSignature): string => `${kernel.kind}${key}${lengthsKey(kernel)}`;

@@ -10,7 +10,9 @@ import {
   type ScalarType,
 } from '@cresset/tensor';
 import {
+  isSymbolicKernel,
   noCounts,
+  SizedKernels,
   type ComputeDevice,
   type DeviceCapabilities,
   type DeviceMemoryUse,
@@ -76,6 +78,7 @@ export class WasmDevice implements ComputeDevice {
   readonly #programs: Programs;
   readonly #threads: ThreadPool | null;
   #prepared = new WeakMap<Kernel, PreparedKernel>();
+  readonly #sized = new SizedKernels((kernel) => this.#programs.prepare(kernel));
   /** Those that this device fetched; one of several devices of a thread answers for what they keep. */
   #integerProducts: WasmIntegerProducts | null = null;
   readonly #failures: CressetError[] = [];
@@ -175,9 +178,9 @@ export class WasmDevice implements ComputeDevice {
   /** As `prepare`, for the sizes that a kernel has now. */
   prepareAgain(kernel: Kernel): PreparedKernel {
     this.counters.prepared++;
-    const prepared = this.#programs.prepare(withSizesOfNow(kernel));
+    const prepared = (isSymbolicKernel(kernel) ? this.#sized.of(kernel) : this.#programs.prepare(kernel))();
     this.counters.shaders = this.#programs.size;
-    return { ...prepared, kernel };
+    return prepared;
   }
 
   launch(kernel: Kernel): void {
@@ -197,7 +200,7 @@ export class WasmDevice implements ComputeDevice {
   launchesOf(kernel: Kernel, temporary: TemporaryTensor): PreparedKernel[] {
     const prepared = this.prepare(kernel);
     if (!hasLongPoints(prepared)) return [prepared];
-    return withShortPoints(prepared.normal, temporary).map((nest) => this.prepare(nest));
+    return withShortPoints(withSizesOfNow(prepared.normal), temporary).map((nest) => this.prepare(nest));
   }
 
   launchRoutine(routine: Routine): void {

@@ -1,7 +1,8 @@
+import { symGe } from '@cresset/tensor';
 import {
-  extentOf,
   reductionsIn,
   expressionsIn,
+  symExtentOf,
   type AxisExpr,
   type KernelSignature,
   type NormalKernel,
@@ -78,7 +79,9 @@ export function lengthsKey(kernel: NormalKernel): string {
       ? [...kernel.batch, kernel.m, kernel.n, ...kernel.k]
       : [...kernel.axes, ...kernel.innerAxes];
   for (const reduction of reductionsIn(expressionsIn(kernel))) axes.push(...reduction.axes);
-  const lengths = axes.map((axis) => REDUCTION_BORDERS.filter((border) => extentOf(axis) >= border).length).join('');
+  const lengths = axes
+    .map((axis) => REDUCTION_BORDERS.filter((border) => symGe(symExtentOf(axis), border)).length)
+    .join('');
   if (kernel.kind === 'recurrence' && goesByLine(kernel)) return `${lengths}lines`;
   if (kernel.kind !== 'contraction' && sumOfRows(kernel)) return `${lengths}rows`;
   const tile = kernel.kind === 'nest' && tileOf(kernel);

@@ -1,10 +1,11 @@
+import { symGt, symLe, symLt } from '@cresset/tensor';
 import {
   expressionsOf,
-  extentOf,
   FreeAxes,
-  pointsOf,
   reductionsIn,
   splitStores,
+  symExtentOf,
+  symPointsOf,
   type AxisExpr,
   type Expr,
   type KernelSignature,
@@ -66,7 +67,7 @@ const LONGEST_LINE = 1 << 22;
  * steps of one line. Goes by the numbers of this launch.
  */
 export function goesByLine({ axes, innerAxes, time, stores }: Recurrence): boolean {
-  if (innerAxes.length > 0 || pointsOf(axes) < 2 || extentOf(time) > LONGEST_LINE) return false;
+  if (innerAxes.length > 0 || symLt(symPointsOf(axes), 2) || symGt(symExtentOf(time), LONGEST_LINE)) return false;
   const freeAxes = new FreeAxes();
   return stores.every(({ offset }) => {
     const stride = strideOf(offset, time, freeAxes);
@@ -143,7 +144,7 @@ export function sumOfRows(nest: LoopNest | Recurrence): ReduceExpr | null {
   const [sum, ...others] = lanes ? reductionsAcross(nest, lanes, freeAxes) : [];
   if (!sum || others.length > 0) return null;
   const isPlain = sum.fn === 'sum' && sum.body.type === 'float' && reductionsIn([sum.body]).length === 0;
-  return isPlain && pointsOf([lanes!, ...sum.axes]) <= CACHED_ROWS ? sum : null;
+  return isPlain && symLe(symPointsOf([lanes!, ...sum.axes]), CACHED_ROWS) ? sum : null;
 }
 
 /** Loops of which steps cannot be taken at once, or are better not. */

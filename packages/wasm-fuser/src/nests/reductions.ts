@@ -1,8 +1,10 @@
+import { symGe } from '@cresset/tensor';
 import {
   cast,
   extentOf,
   neutralElement,
   substitute,
+  symExtentOf,
   type AxisExpr,
   type BinaryExpr,
   type Expr,
@@ -191,7 +193,7 @@ export function prefersLanes(body: Expr, axis: AxisExpr, freeAxes: FreeAxes): bo
     if (expr.kind === 'select') [expr.condition, expr.x, expr.y].forEach(visit);
   };
   visit(body);
-  return beside > apart && extentOf(axis) >= LEAST_STEPS;
+  return beside > apart && symGe(symExtentOf(axis), LEAST_STEPS);
 }
 
 /** What a reduction has come to, in each group of lanes; one body after the other, where there are several. */

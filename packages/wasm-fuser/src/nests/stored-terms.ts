@@ -1,7 +1,7 @@
+import { symMatches } from '@cresset/tensor';
 import {
   binary,
   constant,
-  extentOf,
   FreeAxes,
   hasExpr,
   isSameExpr,
@@ -9,6 +9,7 @@ import {
   powerOfSoftmax,
   reductionsIn,
   substitute,
+  symExtentOf,
   walk,
   type AxisExpr,
   type Expr,
@@ -48,7 +49,7 @@ export function storedTerms(nest: LoopNest): StoredTerms | null {
     const [along] = reduction.axes;
     const { body } = reduction;
     if (body.type !== 'float' || reduction.axes.length !== 1 || freeAxes.of(reduction).has(axis)) continue;
-    if (extentOf(along) !== extentOf(axis) || !isCostly(body, along, freeAxes)) continue;
+    if (!symMatches(symExtentOf(along), symExtentOf(axis)) || !isCostly(body, along, freeAxes)) continue;
     // A sum that is the same for several points is made once for all of them, and could store for one only.
     if ([...freeAxes.of(store.offset)].some((each) => each !== axis && !freeAxes.of(reduction).has(each))) continue;
     const term = termIn(store.value, body, along, axis);

@@ -1,14 +1,14 @@
-import { elementSize } from '@cresset/tensor';
+import { elementSize, symGe, symLt } from '@cresset/tensor';
 import {
   axis,
   binary,
   childrenOf,
   constant,
   expressionsOf,
-  extentOf,
   FreeAxes,
   loadsIn,
   reductionsIn,
+  symExtentOf,
   type AxisExpr,
   type Expr,
   type LoadExpr,
@@ -55,7 +55,7 @@ export function tileOf(nest: LoopNest): Tile | null {
 
 function findTile({ axes, innerAxes, stores }: LoopNest): Tile | null {
   const lanes = axes.at(-1);
-  if (!lanes || axes.length < 2 || innerAxes.length > 0 || extentOf(lanes) < LEAST) return null;
+  if (!lanes || axes.length < 2 || innerAxes.length > 0 || symLt(symExtentOf(lanes), LEAST)) return null;
   const freeAxes = new FreeAxes();
   const isBeside = (index: Expr, own: AxisExpr): boolean => {
     const stride = strideOf(index, own, freeAxes);
@@ -78,7 +78,7 @@ function findTile({ axes, innerAxes, stores }: LoopNest): Tile | null {
   const loadsAlong = (own: AxisExpr): LoadExpr[] => turned.filter(({ offset }) => isBeside(offset, own));
   const across = axes
     .slice(0, -1)
-    .filter((own) => extentOf(own) >= LEAST)
+    .filter((own) => symGe(symExtentOf(own), LEAST))
     .reduce<AxisExpr | null>(
       (best, own) => (loadsAlong(own).length > (best ? loadsAlong(best).length : 0) ? own : best),
       null,

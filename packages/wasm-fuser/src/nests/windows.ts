@@ -1,14 +1,15 @@
-import { hint } from '@cresset/tensor';
+import { settle, symEq, symFloorDiv, symGe, symLt, symMod, symMul, symSub, type SymInt } from '@cresset/tensor';
 import {
   axis,
   binary,
   cast,
   constant,
   extentOf,
-  indexValue,
   LinearForms,
   Rewriter,
   substitute,
+  symExtentOf,
+  symIndexValue,
   walk,
   type AxisExpr,
   type Expr,
@@ -56,16 +57,17 @@ export interface Windows {
 export function windowsOf(kernel: NormalContraction): Windows | null {
   const found = digitsOf(kernel);
   if (!found) return null;
-  const { width, line, column, right } = found;
+  const { line, column, right } = found;
   const forms = indexForms(right);
   if (!forms) return null;
   const hasBorder = forms.compared.length > 0;
   const course = hasBorder ? courseOf : courseWithoutBorder;
   const [down, along] = [
-    course(kernel, forms, line, column, extentOf(kernel.n) / width),
-    course(kernel, forms, column, line, width),
+    course(kernel, forms, line, column, found.lines),
+    course(kernel, forms, column, line, found.width),
   ];
   if (!down || !along || (!down.tap && !along.tap)) return null;
+  const [width, lines] = [found.width, found.lines].map(settle);
   const courses = [down, along] as const;
   const channels = kernel.k.filter((each) => courses.every(({ tap }) => tap !== each));
   const phases = courses.flatMap(({ phase }) => (phase ? [phase] : []));
@@ -82,7 +84,7 @@ export function windowsOf(kernel: NormalContraction): Windows | null {
   const places = courses.map(tapsOf);
   return {
     width,
-    lines: extentOf(kernel.n) / width,
+    lines,
     hasBorder,
     planes: [...channels, ...phases],
     line,
@@ -98,7 +100,8 @@ export function windowsOf(kernel: NormalContraction): Windows | null {
 
 /** The right side by line and column of an image of windows. */
 function digitsOf({ n, right }: NormalContraction): {
-  readonly width: number;
+  readonly width: SymInt;
+  readonly lines: SymInt;
   readonly line: AxisExpr;
   readonly column: AxisExpr;
   readonly right: Expr;
@@ -107,10 +110,11 @@ function digitsOf({ n, right }: NormalContraction): {
   walk([right], (expr) => {
     if (isDigit(expr, n)) bases.add(expr.y);
   });
-  const widths = new Set([...bases].map(indexValue));
+  const widths = new Set([...bases].map(symIndexValue));
   const [base] = bases;
-  const width = base ? indexValue(base) : extentOf(n);
-  if (width === null || widths.size > 1 || extentOf(n) % width !== 0) return null;
+  const width = base ? symIndexValue(base) : symExtentOf(n);
+  if (width === null || widths.size > 1 || !symEq(symMod(symExtentOf(n), width), 0)) return null;
+  const lines = symFloorDiv(symExtentOf(n), width);
   const line = axis('line', constant('i32', 0));
   const column = axis('column', constant('i32', 0));
   const flat = base ? binary('add', binary('mul', line, base), column) : column;
@@ -118,7 +122,7 @@ function digitsOf({ n, right }: NormalContraction): {
     if (expr === n) return flat;
     return isDigit(expr, n) ? (expr.fn === 'fmod' ? column : line) : null;
   });
-  return { width, line, column, right: rewriter.rewrite(right) };
+  return { width, lines, line, column, right: rewriter.rewrite(right) };
 }
 
 function isDigit(expr: Expr, n: AxisExpr): expr is Extract<Expr, { kind: 'binary' }> {
@@ -154,7 +158,7 @@ function courseOf(
   const taps = k.filter((each) => own.some(({ terms }) => terms.has(each)));
   if (taps.length === 0) return { tap: null, stride: 1, dilation: 0, first: 0, phase: null };
   const [tap] = taps;
-  const of = (form: LinearForm, each: AxisExpr): number => hint(form.terms.get(each) ?? 0);
+  const of = (form: LinearForm, each: AxisExpr): number => settle(form.terms.get(each) ?? 0);
   const stride = of(own[0], dimension);
   const dilation = of(own[0], tap);
   const agrees = (form: LinearForm): boolean => of(form, tap) * stride === of(form, dimension) * dilation;
@@ -174,20 +178,20 @@ function courseWithoutBorder(
   { all }: { readonly all: readonly LinearForm[] },
   dimension: AxisExpr,
   _other: AxisExpr,
-  windows: number,
+  windows: SymInt,
 ): Course | null {
   const none: Course = { tap: null, stride: 1, dilation: 0, first: 0, phase: null };
   const own = all.filter(({ terms }) => terms.has(dimension));
   if (own.length === 0) return none;
-  const of = (form: LinearForm, each: AxisExpr): number => hint(form.terms.get(each) ?? 0);
+  const of = (form: LinearForm, each: AxisExpr): number => settle(form.terms.get(each) ?? 0);
   const unit = of(own[0], dimension);
   const courses = k.flatMap((tap): Course[] => {
     const step = of(own[0], tap);
     if (unit < 1 || step < 1) return [];
     const common = commonDivisor(unit, step);
     const [stride, dilation] = [unit / common, step / common];
-    const reach = (extentOf(tap) - 1) * dilation;
-    if (reach < stride || reach >= windows * stride || (stride > 1 && dilation !== 1)) return [];
+    const reach = symMul(symSub(symExtentOf(tap), 1), dilation);
+    if (symLt(reach, stride) || symGe(reach, symMul(windows, stride)) || (stride > 1 && dilation !== 1)) return [];
     if (!all.every((form) => of(form, tap) * stride === of(form, dimension) * dilation)) return [];
     const phases = Math.min(stride, extentOf(tap));
     return [{ tap, stride, dilation, first: 0, phase: phases > 1 ? axis('phase', constant('i32', phases)) : null }];
