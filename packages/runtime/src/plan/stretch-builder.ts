@@ -346,8 +346,8 @@ class StretchBuilder {
     const recorded = launches.map(({ launch, storages: used }) => ({ launch, places: used.map(placeOf) }));
     const list = recorder.record(recorded, bound.length, buffers);
     if (!env) return { bound, list, sizes: null };
-    const sized = launches.flatMap(({ launch: { kernel } }, at): SizedLaunch[] =>
-      kernel && isSymbolicKernel(kernel) ? [{ at, kernel, placeOf }] : [],
+    const sized = launches.flatMap(({ launch: { kernel, bindings } }, at): SizedLaunch[] =>
+      kernel && isSymbolicKernel(kernel) ? [{ at, kernel, bindings, placeOf }] : [],
     );
     const sizedScratch = buffers.map((_, buffer): SizedScratch => {
       const within = scratch.filter((_each, at) => bufferOf[at] === buffer);

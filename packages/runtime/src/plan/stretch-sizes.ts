@@ -1,11 +1,13 @@
 import { deviceByteLength, type ScalarType, type ShapeEnv, type Storage, type SymNode } from '@cresset/tensor';
-import type { CommandList, ComputeDevice, Kernel, LaunchRecorder, RecordedLaunch } from '@cresset/tensorexpr';
+import type { Binding, CommandList, ComputeDevice, Kernel, LaunchRecorder, RecordedLaunch } from '@cresset/tensorexpr';
 
 /** A launch of a list whose kernel has sizes that may be others. */
 export interface SizedLaunch {
   /** Which of the list it is. */
   readonly at: number;
   readonly kernel: Kernel;
+  /** What it binds at the sizes that it was recorded at: memory is shared by what others need by then. */
+  readonly bindings: readonly Binding[];
   /** Where a storage is among the buffers of the list. */
   placeOf(storage: Storage): number;
 }
@@ -58,9 +60,9 @@ export class StretchSizes {
 
   #make(device: ComputeDevice): MadeForSizes | null {
     const launches = new Map<number, RecordedLaunch>();
-    for (const { at, kernel, placeOf } of this.launches) {
+    for (const { at, kernel, bindings, placeOf } of this.launches) {
       const launch = this.recorder.prepareAgain(kernel);
-      if (!launch) return null;
+      if (!launch?.bindings.every((each) => bindings.some((known) => isSameStorage(known, each)))) return null;
       launches.set(at, { launch, places: launch.bindings.map(({ operand }) => placeOf(operand.tensor.storage)) });
     }
     const scratch = this.scratch.map(({ byteLength, values }) =>
@@ -69,3 +71,5 @@ export class StretchSizes {
     return { launches, scratch };
   }
 }
+
+const isSameStorage = (a: Binding, b: Binding): boolean => a.operand.tensor.storage === b.operand.tensor.storage;
