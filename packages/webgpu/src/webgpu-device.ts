@@ -27,11 +27,10 @@ import {
   type NormalForm,
   type TemporaryTensor,
   type TunedCut,
-  withSizesOfNow,
 } from '@cresset/tensorexpr';
 import { FailureLog } from './failure-log.ts';
 import type { CommandListHost, CommandLists } from './launches/command-lists.ts';
-import { kernelBindings, storagesRead } from './launches/kernel-bindings.ts';
+import { canBind, storagesRead } from './launches/kernel-bindings.ts';
 import { PipelineCache } from './launches/pipeline-cache.ts';
 import { prepareKernel, prepareLaunch, type PreparedKernel } from './launches/prepared-kernel.ts';
 import { commandOf } from './launches/work-batch.ts';
@@ -118,7 +117,9 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
       uniformPool: this.#pools.uniforms,
       uniformAlignment: gpuDevice.limits.minUniformBufferOffsetAlignment,
       bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
-      prepare: (kernel) => this.#prepareWhole(kernel),
+      prepare: (kernel, now) => this.#prepareWhole(kernel, now),
+      isOne: (kernel, normal) => this.#isOne(kernel, normal, null),
+      isTuned: () => this.tuner !== null,
       launchesOf: (kernel, temporary) => this.#launchesOf(kernel, temporary),
       enqueue: (prepared, storages) => {
         this.checkUsable();
@@ -214,7 +215,7 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
   #launchesOf(kernel: Kernel, temporary: TemporaryTensor): PreparedKernel[] {
     const separate = this.#separated(kernel);
     if (separate) return separate.flatMap((part) => this.#launchesOf(part, temporary));
-    const now = withSizesOfNow(kernel);
+    const now = this.recorder?.ofNow(kernel) ?? kernel;
     const normal = normalise(runningSoftmaxOf(now) ?? now);
     const chunks = this.tuner?.chooseChunks(normal) ?? null;
     const stages = stagesOf(normal, this.capabilities, temporary, chunks?.cut?.chunks);
@@ -222,20 +223,24 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
     return stages.map((stage) => this.#prepare(stage, stage.kind === 'nest' ? stage : null, chunks));
   }
 
-  /** As {@link launch}, up to the point where buffers are needed. */
-  #prepareWhole(kernel: Kernel): PreparedKernel | null {
-    if (kernelBindings(kernel, this.capabilities) > this.capabilities.maxStorageBuffers) return null;
-    const now = withSizesOfNow(kernel);
+  /** As {@link launch}, up to the point where buffers are needed. @param now the kernel with the numbers of now */
+  #prepareWhole(kernel: Kernel, now: Kernel): PreparedKernel | null {
+    if (!canBind(kernel, this.capabilities)) return null;
     const normal = normalise(runningSoftmaxOf(now) ?? now);
+    const chunks = this.tuner?.chooseChunks(normal) ?? null;
+    return this.#isOne(kernel, normal, chunks) ? this.#prepare(normal, kernel, chunks) : null;
+  }
+
+  /** Whether a kernel with that form is one launch. */
+  #isOne(kernel: Kernel, normal: NormalForm, chunks: TunedCut | null): boolean {
     let isOne = true;
     const { storage } = kernel.stores[0].operand.tensor;
     const temporary = (sizes: readonly number[], dtype: ScalarType): Tensor => {
       isOne = false;
       return new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
     };
-    const chunks = this.tuner?.chooseChunks(normal) ?? null;
     stagesOf(normal, this.capabilities, temporary, chunks?.cut?.chunks);
-    return isOne ? this.#prepare(normal, kernel, chunks) : null;
+    return isOne;
   }
 
   /** A nest whose stores are more than can be bound at once, as one nest a store; null where that is not so, or does not help. */
@@ -243,9 +248,7 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
     if (kernel.stores.length < 2) return null;
     const stored = kernel.stores.map(({ operand }) => operand.tensor.storage);
     const read = storagesRead(kernel);
-    const { maxStorageBuffers } = this.capabilities;
-    if (kernelBindings(kernel, this.capabilities) <= maxStorageBuffers || stored.some((storage) => read.has(storage)))
-      return null;
+    if (canBind(kernel, this.capabilities) || stored.some((storage) => read.has(storage))) return null;
     return kernel.stores.map((store) => ({ ...kernel, stores: [store] }));
   }
 

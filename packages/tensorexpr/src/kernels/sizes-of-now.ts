@@ -2,7 +2,6 @@ import { hint, keepGuards, SizeGuards } from '@cresset/tensor';
 import { axis, param } from '../expressions/builders.ts';
 import type { AxisExpr, Expr, ParamExpr } from '../expressions/expr.ts';
 import { Rewriter } from '../expressions/substitute.ts';
-import type { KernelSignature } from './signature.ts';
 import { isSymbolicKernel, mapStore, type Kernel } from './kernel.ts';
 
 /** A kernel with the numbers that its sizes are now, which work that waits keeps; one without expressions of sizes is itself. */
@@ -38,9 +37,9 @@ function paramOfNow(own: ParamExpr): ParamExpr {
   return param(own.type, own.type === 'i64' ? BigInt(value) : value);
 }
 
-/** What a launch takes along now, where its signature was made for any sizes. */
-export const signatureOfNow = (signature: KernelSignature): KernelSignature =>
-  signature.params.some(({ sym }) => sym) ? { ...signature, params: signature.params.map(paramOfNow) } : signature;
+/** What a launch takes along now, of a kernel that was made ready for any sizes. */
+export const paramsOfNow = (params: readonly ParamExpr[]): readonly ParamExpr[] =>
+  params.some(({ sym }) => sym) ? params.map(paramOfNow) : params;
 
 /** Ways to make a kernel ready that are kept: for few rows, for many. */
 const MOST_KEPT = 4;

@@ -87,14 +87,16 @@ const sumBlock = 128;
  * terms lose three of seven digits.
  */
 export function blockedSums(nest: LoopNest): LoopNest {
+  let isOther = false;
   const rewriter = new Rewriter((expr, self) => {
     const last = expr.kind === 'reduce' ? expr.axes.at(-1) : undefined;
     if (expr.kind !== 'reduce' || expr.fn !== 'sum' || expr.type !== 'float') return null;
     if (!last || extentOf(last) < 4 * sumBlock) return null;
+    isOther = true;
     return blockedSum({ ...expr, body: self.rewrite(expr.body) }, last);
   });
   const stores = nest.stores.map((store) => mapStore(store, (expr) => rewriter.rewrite(expr)));
-  return { ...nest, stores };
+  return isOther ? { ...nest, stores } : nest;
 }
 
 function blockedSum(reduction: ReduceExpr, last: AxisExpr): ReduceExpr {

@@ -1,3 +1,4 @@
+import { peek } from '@cresset/tensor';
 import { pointsOf } from '../expressions/index-value.ts';
 import {
   rowLength,
@@ -29,10 +30,10 @@ export function scheduledLaunch({ kernel, schedule, measured, cut }: Launch): Sc
   const { label } = kernel;
   const isByRule = measured && scheduleKey(measured[0].schedule) === scheduleKey(schedule);
   const told = { label, schedule, ...(measured && { measured, isByRule }), ...(cut && { cut }) };
-  if (kernel.kind === 'nest') return { ...told, extents: [pointsOf(kernel.axes), rowLength(kernel)] };
+  if (kernel.kind === 'nest') return { ...told, extents: peek(() => [pointsOf(kernel.axes), rowLength(kernel)]) };
   const loops =
     kernel.kind === 'recurrence'
       ? [kernel.axes, kernel.innerAxes, [kernel.time]]
       : [kernel.batch, [kernel.m], [kernel.n], [kernel.k].flat()];
-  return { ...told, extents: loops.map(pointsOf) };
+  return { ...told, extents: peek(() => loops.map(pointsOf)) };
 }

@@ -7,9 +7,9 @@ import {
   KernelCache,
   normalise,
   param,
+  paramsOfNow,
   runningSoftmaxOf,
   signatureOf,
-  signatureOfNow,
   stepsOfPoint,
   symExtentOf,
   symPointsOf,
@@ -347,9 +347,8 @@ function whole(
   kernel: Kernel,
   own: KernelSignature,
 ): Pick<Prepared, 'label' | 'signature' | 'bindings' | 'params' | 'kernel'> {
-  const signature = signatureOfNow(own);
-  const { bindings, params } = signature;
-  return { label: kernel.label, signature, bindings, params, kernel };
+  const params = paramsOfNow(own.params);
+  return { label: kernel.label, signature: { ...own, params }, bindings: own.bindings, params, kernel };
 }
 
 function isShared({ batch }: NormalContraction, side: Expr): boolean {

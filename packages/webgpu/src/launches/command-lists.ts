@@ -1,10 +1,14 @@
 import type { DeviceBuffer, Storage } from '@cresset/tensor';
 import {
+  isSymbolicKernel,
   scheduledLaunch,
+  SizedKernels,
+  withSizesOfNow,
   type CommandList,
   type DeviceCapabilities,
   type Kernel,
   type LaunchRecorder,
+  type NormalForm,
   type PreparedLaunch,
   type RecordedLaunch,
   type ScheduledLaunch,
@@ -14,6 +18,7 @@ import type { BufferPool, PooledBuffer } from '../memory/buffer-pool.ts';
 import type { PipelineCache, Program } from './pipeline-cache.ts';
 import type { PreparedKernel } from './prepared-kernel.ts';
 import { prepareTogether } from './prepared-together.ts';
+import { sizedLaunch } from './sized-launches.ts';
 import { ScratchBuffers, scratchPlaces, type ScratchPlace } from '../memory/scratch-buffers.ts';
 import type { WebGpuDevice } from '../webgpu-device.ts';
 import type { WorkQueue } from './work-queue.ts';
@@ -25,8 +30,12 @@ export interface CommandListHost {
   readonly uniformPool: BufferPool;
   readonly uniformAlignment: number;
   bufferOf(handle: DeviceBuffer): PooledBuffer;
-  /** A kernel made ready, where it is one launch. */
-  prepare(kernel: Kernel): PreparedKernel | null;
+  /** A kernel made ready, where it is one launch. @param now the kernel with the numbers of now */
+  prepare(kernel: Kernel, now: Kernel): PreparedKernel | null;
+  /** Whether a kernel with that form is one launch. */
+  isOne(kernel: Kernel, normal: NormalForm): boolean;
+  /** Whether schedules are chosen by what was measured. */
+  isTuned(): boolean;
   launchesOf(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedKernel[];
   enqueue(prepared: PreparedKernel, storages: readonly Storage[]): void;
   readonly capabilities: DeviceCapabilities;
@@ -75,13 +84,20 @@ class WebGpuCommandList implements CommandList {
 export class CommandLists implements LaunchRecorder {
   listener: ((launch: PreparedLaunch) => void) | null = null;
   readonly scratch: ScratchBuffers;
+  readonly #sized = new SizedKernels((kernel) => sizedLaunch(kernel, this.host));
 
   constructor(private readonly host: CommandListHost) {
     this.scratch = new ScratchBuffers(host.work.pool);
   }
 
-  prepare(kernel: Kernel): PreparedLaunch | null {
-    return this.host.prepare(kernel);
+  prepare(kernel: Kernel): PreparedKernel | null {
+    const isSized = isSymbolicKernel(kernel) && !this.host.isTuned();
+    return isSized ? this.#sized.of(kernel)() : this.host.prepare(kernel, withSizesOfNow(kernel));
+  }
+
+  /** A kernel with the numbers of now. */
+  ofNow(kernel: Kernel): Kernel {
+    return withSizesOfNow(kernel);
   }
 
   prepareAll(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedLaunch[] {
@@ -93,7 +109,7 @@ export class CommandLists implements LaunchRecorder {
   }
 
   prepareAgain(kernel: Kernel): PreparedLaunch | null {
-    const prepared = this.host.prepare(kernel);
+    const prepared = this.prepare(kernel);
     return prepared && prepared.x > 0 ? prepared : null;
   }
 

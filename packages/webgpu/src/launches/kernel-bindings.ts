@@ -1,10 +1,10 @@
 import type { Storage } from '@cresset/tensor';
 import { bindingsFor, expressionsIn, loadsIn, type DeviceCapabilities, type Kernel } from '@cresset/tensorexpr';
 
-/** How many bindings a kernel has. */
-export function kernelBindings(kernel: Kernel, capabilities: DeviceCapabilities): number {
+/** Whether all that a kernel reads and stores to can be bound at once. */
+export function canBind(kernel: Kernel, capabilities: DeviceCapabilities): boolean {
   const stored = kernel.stores.map(({ operand }) => operand.tensor.storage);
-  return bindingsFor(new Set([...stored, ...storagesRead(kernel)]), capabilities);
+  return bindingsFor(new Set([...stored, ...storagesRead(kernel)]), capabilities) <= capabilities.maxStorageBuffers;
 }
 
 /** The storages that a kernel loads from. */

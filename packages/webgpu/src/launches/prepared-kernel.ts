@@ -56,7 +56,7 @@ export function prepareLaunch(
 ): PreparedKernel {
   const { kernel, schedule, workgroups } = launch;
   const signature = boundSignature([kernel], capabilities);
-  const { maxStorageBuffers, maxWorkgroupsPerDimension } = capabilities;
+  const { maxStorageBuffers } = capabilities;
   const bound = bindingCount(signature);
   if (bound > maxStorageBuffers) {
     throw new CressetError(
@@ -64,13 +64,21 @@ export function prepareLaunch(
       `${kernel.label} binds ${bound} tensors, or parts of them, at once, but this GPU allows ${maxStorageBuffers}`,
     );
   }
-  const wide = workgroups > maxWorkgroupsPerDimension;
-  const y = wide ? Math.ceil(workgroups / maxWorkgroupsPerDimension) : 1;
-  const x = Math.ceil(workgroups / y);
+  const { x, y } = gridOf(workgroups, capabilities);
+  const wide = y > 1;
   const key = `${signature.key}${scheduleKey(schedule)}${wide ? 'w' : ''}`;
   const program = pipelines.find(key, kernel.label, [launch], signature, () =>
     writeShader(launch, signature, wide, capabilities),
   );
   const { bindings, params } = signature;
   return { program, bindings, params, kernel: whole, x, y, launches: [launch], wishes: [] };
+}
+
+/** So many workgroups as a grid, in rows where they are more than fit one. */
+export function gridOf(
+  workgroups: number,
+  { maxWorkgroupsPerDimension }: DeviceCapabilities,
+): { x: number; y: number } {
+  const y = Math.max(1, Math.ceil(workgroups / maxWorkgroupsPerDimension));
+  return { x: Math.ceil(workgroups / y), y };
 }
