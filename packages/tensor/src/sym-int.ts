@@ -37,22 +37,18 @@ export function peek<Result>(ask: () => Result): Result {
 
 /** What sizes have to be like for what was made with them. */
 export class SizeGuards {
-  readonly #guards = new Map<string, Guard>();
+  /** By what they say, for people to read. */
+  readonly guards = new Map<string, Guard>();
 
   /** Whether all that was gone by comes out the same for the numbers of now. */
   holds(): boolean {
-    for (const { node, holds } of this.#guards.values()) if (!holds(node.value)) return false;
+    for (const { node, holds } of this.guards.values()) if (!holds(node.value)) return false;
     return true;
-  }
-
-  /** What it goes by, for people to read. */
-  get guards(): string[] {
-    return [...this.#guards.keys()];
   }
 
   add(node: SymNode, sign: '==' | '!=' | '<' | '>=', holds: (value: number) => boolean): void {
     const text = `${node.text} ${sign} 0`;
-    if (!this.#guards.has(text)) this.#guards.set(text, { node, holds });
+    if (!this.guards.has(text)) this.guards.set(text, { node, holds });
   }
 }
 

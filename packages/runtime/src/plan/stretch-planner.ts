@@ -12,7 +12,9 @@ import type { LoopRolling, RuntimeServices } from '../services.ts';
 import { KnownCalls } from './calls/known-calls.ts';
 import { KeptValues } from './kept-values.ts';
 import { loopBodyAt, type LoopBody, type LoopInProgress } from './recording/loop-body.ts';
+import { placeOfDim, type MovedSizes } from './recording/live-in-table.ts';
 import type { Recorded } from './recording/recorded.ts';
+import { isSettled } from './recording/recorded-sizes.ts';
 import { maxLaunches, Recording } from './recording/recording.ts';
 import { refusalOf } from './recording/recordable.ts';
 import { SeenVisits } from './seen-visits.ts';
@@ -29,6 +31,8 @@ const maxAtPlace = 512;
 const maxUseless = 2;
 /** After so many recordings in a row at a place that were never replayed, only visits like earlier ones are recorded there. */
 const maxUnused = 3;
+/** After so many recordings in a row that held for one size of a dimension alone it is no symbol any more; a single one may have met its size by chance. */
+const maxSettled = 2;
 
 /** Loops of fewer trips are gone through trip by trip. */
 const minRolledTrips = 4;
@@ -55,6 +59,8 @@ interface Site {
   varyingKnown: number;
   /** Dimensions of tensors that were others than recordings had been made for. */
   readonly moved: Map<string, Set<number>>;
+  /** How many recordings in a row held for one size of these alone all the same, by their places. */
+  readonly settled: Map<string, number>;
   /** What of a loop begins here, where its trips may be rolled. */
   loop: RolledLoop | null;
   /** Where the latest recording ended, and why. */
@@ -284,7 +290,7 @@ export class StretchPlanner implements Planner {
         maxBindingBytes: this.context.device!.capabilities.maxBindingBytes,
       },
       callers,
-      loop ? undefined : this.#planned!.sites[at]?.moved,
+      loop ? undefined : symbolsAt(this.#planned!.sites[at]),
     );
     if (recording.before(frame.code.instructions[at]) !== null) {
       recording.close();
@@ -349,6 +355,10 @@ export class StretchPlanner implements Planner {
     }
     const site = this.#siteAt(frame, start);
     site.end = { at: end, instruction, reason };
+    const { env, opened } = recording;
+    for (const { place, symbol } of opened) {
+      site.settled.set(place, isSettled(env!, symbol) ? (site.settled.get(place) ?? 0) + 1 : 0);
+    }
     const stretch = this.#make(recording, recording.callers, end);
     recording.close();
     if (site.last) site.last.next = stretch;
@@ -387,6 +397,7 @@ export class StretchPlanner implements Planner {
       varying: new Set(),
       varyingKnown: 0,
       moved: new Map(),
+      settled: new Map(),
       loop: this.#rolledLoopAt(frame, at),
       end: null,
     });
@@ -437,6 +448,15 @@ export class StretchPlanner implements Planner {
       return loop ? [...reports, ...reportOf(loop.rolled, 'LOOP', 'all trips of a loop')] : reports;
     });
   }
+}
+
+/** Dimensions that a recording has symbols for. */
+function symbolsAt(site: Site | undefined): MovedSizes {
+  const isOpen = (name: string, dim: number): boolean => (site!.settled.get(placeOfDim(name, dim)) ?? 0) < maxSettled;
+  const moved = [...(site?.moved ?? [])].map(
+    ([name, dims]) => [name, new Set([...dims].filter((dim) => isOpen(name, dim)))] as const,
+  );
+  return new Map(moved.filter(([, dims]) => dims.size > 0));
 }
 
 /** What is said of the recordings of one place; nothing where there are none. */

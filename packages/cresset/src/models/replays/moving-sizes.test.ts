@@ -1,7 +1,7 @@
 import { registerAllParts } from '@cresset/runtime';
-import { type List, type Tuple } from '@cresset/tensor';
+import { ShapeEnv, type List, type Tuple } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
 import { callAtLengths } from './moving-sizes-fixture.ts';
 
@@ -81,5 +81,30 @@ def f(x: Tensor, w: Tensor, y: Tensor):
   expect(fresh).toBeGreaterThan(0);
   expect(fresh).toBeLessThan(4);
   expect([await once(402), await once(700)]).toEqual([0, 0]);
+  device.dispose();
+});
+
+it('has no more symbols for a dimension that came out as one number twice', async () => {
+  const device = new WasmDevice();
+  const functions = new PythonFunctions(
+    `
+def f(x: Tensor, y: Tensor):
+    return torch.tanh(x * x.size(0) ** 0.5).sum() + y * 2
+`,
+    { device },
+  );
+  const symbol = vi.spyOn(ShapeEnv.prototype, 'symbol');
+  const made = async (first: number, second: number): Promise<number> => {
+    symbol.mockClear();
+    // What is new at a place where recordings were of no use is recorded when it comes again.
+    for (let time = 0; time < 2; time++) await functions.call('f', [tensorOf([first]), tensorOf([second])]);
+    return symbol.mock.calls.length;
+  };
+  const counts: number[] = [];
+  for (const first of [2000, 2001, 2002, 2003, 2004]) counts.push(await made(first, 3000));
+  expect(counts).toEqual([0, 1, 1, 0, 0]);
+  // Others are symbols all the same.
+  expect(await made(2004, 3001)).toBe(1);
+  expect(await made(2004, 3002)).toBe(0);
   device.dispose();
 });

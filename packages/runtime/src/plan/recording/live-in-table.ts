@@ -44,6 +44,8 @@ export class LiveInTable {
   /** Sizes and whole numbers that may be others the next time, where there are some. */
   env: ShapeEnv | null;
   readonly #symbols = new Map<number, SymNode>();
+  /** Dimensions that are symbols, by {@link placeOfDim}. */
+  readonly opened: { readonly place: string; readonly symbol: SymNode }[] = [];
 
   /** @param moved dimensions of what is found that were others before, by the names of their origins */
   constructor(
@@ -73,7 +75,8 @@ export class LiveInTable {
 
   /** Has sizes of a tensor that moved be symbols, those that are equal the same one; gives those that are new. */
   #symbolize(tensor: Tensor, origin: Origin, env: ShapeEnv): LiveIn['symbols'] {
-    const dims = this.moved.get(originName(origin, this.liveIns) ?? '');
+    const name = originName(origin, this.liveIns) ?? '';
+    const dims = this.moved.get(name);
     const { symSizes: sizes, symStrides: strides } = tensor;
     if (!dims || !isPlainTensor(tensor) || tensor.isSymbolic) return [];
     const made: { symbol: number; dim: number }[] = [];
@@ -84,6 +87,7 @@ export class LiveInTable {
         made.push({ symbol: env.symbols.length, dim });
         this.#symbols.set(size, (symbol = env.symbol(size)));
       }
+      this.opened.push({ place: placeOfDim(name, dim), symbol });
       return symbol;
     });
     tensor.setLayout(symbolic, denseStrides(symbolic, strides), tensor.symHandedOnOffset);
@@ -198,6 +202,9 @@ export class LiveInTable {
     return at !== undefined && !(value.storage === this.liveInStorages[at] && this.liveIns[at].matches(value));
   }
 }
+
+/** What a dimension is called in every recording of one place. */
+export const placeOfDim = (name: string, dim: number): string => `${name} ${dim}`;
 
 /** Dimensions whose sizes were others than recordings had been made for, by the names of origins ({@link originName}). */
 export type MovedSizes = ReadonlyMap<string, ReadonlySet<number>>;

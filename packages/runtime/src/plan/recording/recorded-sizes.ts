@@ -112,3 +112,10 @@ export class RecordedSizes {
     return this.#sizes.get(register) ?? value;
   }
 }
+
+/** Whether what was recorded holds for one number of a symbol alone. */
+export const isSettled = ({ guards }: ShapeEnv, symbol: SymNode): boolean =>
+  [...guards].some(([text, { node }]) => {
+    const terms = [...node.terms.values()].filter(({ factors }) => factors.length > 0);
+    return text.endsWith('== 0') && terms.length === 1 && terms[0].factors.every((factor) => factor === symbol);
+  });
