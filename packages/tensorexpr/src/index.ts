@@ -51,7 +51,8 @@ export {
   type TransformLines,
 } from './kernels/routine.ts';
 export * from './kernels/signature.ts';
-export { paramsOfNow, SizedKernels, withSizesOfNow } from './kernels/sizes-of-now.ts';
+export { paramsOfNow, SizedKernels } from './kernels/sized-kernels.ts';
+export { withSizesOfNow } from './kernels/sizes-of-now.ts';
 export { splitStores } from './kernels/split-stores.ts';
 export { chunkCandidates, scheduleCandidates } from './tuning/schedule-candidates.ts';
 export {

@@ -78,6 +78,23 @@ def divided(x: Tensor, y: Tensor) -> Tensor:
     n = x.size(1)
     z = (x * 2).view(-1)
     return (torch.cat([z, z]).view(2 * n, 3).t().reshape(2, 3 * n) + z).view(6, n).t() * y[:1, :1]
+
+def rearranged(x: Tensor, y: Tensor) -> Tensor:
+    n = x.size(1)
+    z = torch.roll(x.flip(1), 5, 1) + x.repeat(1, 2)[:, n // 2:n // 2 + n]
+    halves = torch.chunk(z * 2, 2, 1)
+    v = x * y[:1, :1]
+    v[torch.tensor([2, 0])] = x[:2] * 3
+    v = torch.cat([halves[-1], halves[0]], 1) + v[torch.tensor([1, 2, 2])] + x.amax(1, keepdim=True)
+    return v.gather(0, (x > 0).long()) + torch.einsum('ij,kj->ik', [x, x]).sum() * 0.01
+
+def resized(x: Tensor, y: Tensor) -> Tensor:
+    z = x.unsqueeze(0)
+    line = torch.nn.functional.interpolate(z, scale_factor=2.0, mode='linear')
+    z = torch.nn.functional.interpolate(z * y[:1, :1], scale_factor=3.0)[:, :, ::3]
+    image = torch.nn.functional.interpolate(x.reshape(1, 3, 1, -1), scale_factor=2.0, mode='bilinear')
+    windows = torch.nn.functional.glu(line.unfold(2, 2, 2), 3).squeeze(3)
+    return z + windows + image[:, :, 1, 1::2] + torch.outer(x[0], x[1]).diagonal() + image.amin()
 `;
 
 /** Sizes around vectors, tiles and pieces, each new, then some again; 1 and 0 are programs of their own. */

@@ -223,12 +223,12 @@ function grid(tensors: readonly Tensor[], indexing: string): Tensor[] {
   );
   const swaps = indexing === 'xy' && tensors.length >= 2;
   const ordered = swaps ? [tensors[1], tensors[0], ...tensors.slice(2)] : tensors;
-  const sizes = ordered.map((tensor) => tensor.numel);
+  const sizes = ordered.map((tensor) => tensor.symNumel);
   const grids = ordered.map((tensor, at) =>
     expand(
       tensor.asStrided(
-        sizes.map((_, dim) => (dim === at ? tensor.numel : 1)),
-        sizes.map((_, dim) => (dim === at ? (tensor.strides[0] ?? 0) : 0)),
+        sizes.map((_, dim) => (dim === at ? tensor.symNumel : 1)),
+        sizes.map((_, dim) => (dim === at ? (tensor.symStrides[0] ?? 0) : 0)),
       ),
       sizes,
     ),

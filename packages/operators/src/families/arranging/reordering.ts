@@ -1,4 +1,4 @@
-import type { Tensor } from '@cresset/tensor';
+import { settleAll, symAdd, symEq, symMod, symMul, symSub, type SymInt, type Tensor } from '@cresset/tensor';
 import { binary, param, TensorView } from '@cresset/tensorexpr';
 import { contiguousOf, copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
@@ -19,7 +19,7 @@ interface Self {
 function moving<Args>(schema: string, shown: (args: Args) => Tensor, forms: Forms = { out: true }): OperatorRow {
   return kernel<Args>(schema, {
     shape: (args) => {
-      const { sizes, dtype } = shown(args);
+      const { symSizes: sizes, dtype } = shown(args);
       return { sizes, dtype };
     },
     host: (args, [output]) => copyPieces(output, shown(args)),
@@ -35,13 +35,14 @@ export function flipped(tensor: Tensor, dims: readonly number[]): Tensor {
   wrapped.forEach((dim, at) =>
     check(wrapped.indexOf(dim) === at, `dim ${dim} appears multiple times in the list of dims`),
   );
-  let offset = tensor.storageOffset;
-  const strides = tensor.strides.map((stride, dim) => {
-    if (!wrapped.includes(dim) || tensor.sizes[dim] === 0) return stride;
-    offset += (tensor.sizes[dim] - 1) * stride;
-    return -stride;
+  const { symSizes: sizes } = tensor;
+  let offset = tensor.symStorageOffset;
+  const strides = tensor.symStrides.map((stride, dim) => {
+    if (!wrapped.includes(dim) || symEq(sizes[dim], 0)) return stride;
+    offset = symAdd(offset, symMul(symSub(sizes[dim], 1), stride));
+    return symMul(stride, -1);
   });
-  return tensor.asStrided(tensor.sizes, strides, offset);
+  return tensor.asStrided(sizes, strides, offset);
 }
 
 /** By quarter turns in the plane of two dimensions. */
@@ -71,12 +72,10 @@ interface Roll extends Self {
 }
 
 /** By how much each dimension is shifted, within its size. */
-function shiftsByDim({ self, shifts, dims }: Roll): number[] {
+function shiftsByDim({ self, shifts, dims }: Roll): SymInt[] {
   const total = new Array<number>(self.dim).fill(0);
   dims.forEach((dim, at) => (total[wrapDim(dim, self.dim)] += shifts[at]));
-  return total.map((shift, dim) =>
-    self.sizes[dim] === 0 ? 0 : ((shift % self.sizes[dim]) + self.sizes[dim]) % self.sizes[dim],
-  );
+  return total.map((shift, dim) => (symEq(self.symSizes[dim], 0) ? 0 : symMod(shift, self.symSizes[dim])));
 }
 
 function checkRoll({ self, shifts, dims }: Roll): void {
@@ -97,7 +96,7 @@ function rollViews(
   args: Roll,
   output: Tensor,
   contiguous: (tensor: Tensor) => Tensor,
-): { from: Tensor; to: Tensor; shifts: number[] } {
+): { from: Tensor; to: Tensor; shifts: SymInt[] } {
   if (args.dims.length > 0) return { from: args.self, to: output, shifts: shiftsByDim(args) };
   const from = views.viewed(contiguous(args.self), [-1]);
   return { from, to: views.viewed(output, [-1]), shifts: shiftsByDim({ self: from, shifts: args.shifts, dims: [0] }) };
@@ -120,18 +119,18 @@ function* copyRolled(to: Tensor, from: Tensor, shifts: readonly number[]): Piece
 const roll = kernel<Roll>('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor', {
   shape: (args) => {
     checkRoll(args);
-    return { sizes: args.self.sizes, dtype: args.self.dtype };
+    return { sizes: args.self.symSizes, dtype: args.self.dtype };
   },
   *host(args, [output]) {
     if (output.numel === 0) return;
     const { from, to, shifts } = rollViews(args, output, contiguousOf);
-    yield* copyRolled(to, from, shifts);
+    yield* copyRolled(to, from, settleAll(shifts));
   },
   lower: (args, [output], context) => {
-    if (output.numel === 0) return;
+    if (symEq(output.symNumel, 0)) return;
     const contiguous = (tensor: Tensor): Tensor => {
       if (tensor.isContiguous()) return tensor;
-      const copy = context.temporary(tensor.sizes, tensor.dtype);
+      const copy = context.temporary(tensor.symSizes, tensor.dtype);
       lowerCopy(copy, tensor, context);
       return copy;
     };
@@ -142,11 +141,11 @@ const roll = kernel<Roll>('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims
       (axes) =>
         source.at(
           axes.map((axis, dim) =>
-            shifts[dim] === 0
+            symEq(shifts[dim], 0)
               ? axis
               : binary(
                   'remainder',
-                  binary('add', axis, param('i32', from.sizes[dim] - shifts[dim])),
+                  binary('add', axis, param('i32', symSub(from.symSizes[dim], shifts[dim]))),
                   source.sizes[dim],
                 ),
           ),

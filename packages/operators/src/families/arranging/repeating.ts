@@ -1,4 +1,4 @@
-import type { Tensor } from '@cresset/tensor';
+import { symEq, symMul, type SymInt, type Tensor } from '@cresset/tensor';
 import { expand } from '../../kernels/broadcast.ts';
 import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { checkSizes } from '../../kernels/dimensions.ts';
@@ -13,12 +13,12 @@ interface Self {
 }
 
 /** Sizes and strides in pairs: `output` as `[repeats, sizes]` for each dimension. */
-function interleaved(output: Tensor, counts: readonly number[], sizes: readonly number[]): Tensor {
-  const shown: number[] = [];
-  const strides: number[] = [];
+function interleaved(output: Tensor, counts: readonly number[], sizes: readonly SymInt[]): Tensor {
+  const shown: SymInt[] = [];
+  const strides: SymInt[] = [];
   counts.forEach((count, dim) => {
     shown.push(count, sizes[dim]);
-    strides.push(output.strides[dim] * sizes[dim], output.strides[dim]);
+    strides.push(symMul(output.symStrides[dim], sizes[dim]), output.symStrides[dim]);
   });
   return output.asStrided(shown, strides);
 }
@@ -30,12 +30,12 @@ interface Repeat extends Self {
 /** The whole tensor again and again along each dimension, which new ones may come before. */
 function repeating<Args>(schema: string, prepare: (args: Args) => Repeat): OperatorRow {
   const parts = ({ self, repeats }: Repeat, output: Tensor): { target: Tensor; source: Tensor } => {
-    const sizes = [...new Array<number>(repeats.length - self.dim).fill(1), ...self.sizes];
+    const sizes = [...new Array<number>(repeats.length - self.dim).fill(1), ...self.symSizes];
     const padded = expand(self, sizes);
     const pairs = sizes.flatMap((size) => [1, size]);
-    const strides = padded.strides.flatMap((stride) => [0, stride]);
+    const strides = padded.symStrides.flatMap((stride) => [0, stride]);
     const target = interleaved(output, repeats, sizes);
-    return { target, source: expand(self.asStrided(pairs, strides), target.sizes) };
+    return { target, source: expand(self.asStrided(pairs, strides), target.symSizes) };
   };
   return kernel<Args>(schema, {
     shape: (args) => {
@@ -45,7 +45,7 @@ function repeating<Args>(schema: string, prepare: (args: Args) => Repeat): Opera
         'Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor',
       );
       const lead = repeats.length - self.dim;
-      const sizes = repeats.map((count, dim) => count * (self.sizes[dim - lead] ?? 1));
+      const sizes = repeats.map((count, dim) => symMul(self.symSizes[dim - lead] ?? 1, count));
       checkSizes(sizes);
       return { sizes, dtype: self.dtype };
     },
@@ -55,7 +55,7 @@ function repeating<Args>(schema: string, prepare: (args: Args) => Repeat): Opera
       yield* copyPieces(target, source);
     },
     lower: (args, [output], context) => {
-      if (output.numel === 0) return;
+      if (symEq(output.symNumel, 0)) return;
       const { target, source } = parts(prepare(args), output);
       lowerCopy(target, source, context, 'aten::repeat');
     },

@@ -1,4 +1,15 @@
-import { isComplex, isIntegral, promoteTypes, Tensor, type ScalarType } from '@cresset/tensor';
+import {
+  isComplex,
+  isIntegral,
+  promoteTypes,
+  settleAll,
+  symAdd,
+  symEq,
+  Tensor,
+  textOf,
+  type ScalarType,
+  type SymInt,
+} from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { scalarWriter } from '../../kernels/elements.ts';
@@ -19,13 +30,13 @@ export interface Labelled {
 
 /** Where intermediate results come from and how two operands are converted and multiplied, null where that is done at once. */
 interface Multiplier {
-  allocate(sizes: readonly number[], dtype: ScalarType): Tensor;
+  allocate(sizes: readonly SymInt[], dtype: ScalarType): Tensor;
   copy(target: Tensor, source: Tensor): Pieces | null;
   multiply(left: Tensor, right: Tensor, out: Tensor, dims: ProductDims): Pieces | null;
 }
 
 const hostMultiplier: Multiplier = {
-  allocate: Tensor.empty,
+  allocate: (sizes, dtype) => Tensor.empty(settleAll(sizes), dtype),
   copy: copyPieces,
   multiply: (left, right, out, dims) => productPieces(left, right, out, undefined, dims),
 };
@@ -48,11 +59,12 @@ function deviceMultiplier(label: string, context: LoweringContext): Multiplier {
 function viewByLabels(
   { tensor, labels }: Labelled,
   wanted: readonly string[],
-  sizes: ReadonlyMap<string, number>,
+  sizes: ReadonlyMap<string, SymInt>,
 ): Tensor {
   const strides = wanted.map((label) =>
-    labels.reduce(
-      (stride, own, dim) => (own === label && tensor.sizes[dim] !== 1 ? stride + tensor.strides[dim] : stride),
+    labels.reduce<SymInt>(
+      (stride, own, dim) =>
+        own === label && !symEq(tensor.symSizes[dim], 1) ? symAdd(stride, tensor.symStrides[dim]) : stride,
       0,
     ),
   );
@@ -62,12 +74,12 @@ function viewByLabels(
   );
 }
 
-function labelSizes(operands: readonly Labelled[]): Map<string, number> {
-  const sizes = new Map<string, number>();
+function labelSizes(operands: readonly Labelled[]): Map<string, SymInt> {
+  const sizes = new Map<string, SymInt>();
   for (const { tensor, labels } of operands) {
     labels.forEach((label, dim) => {
       const known = sizes.get(label) ?? 1;
-      if (known === 1) sizes.set(label, tensor.sizes[dim]);
+      if (symEq(known, 1)) sizes.set(label, tensor.symSizes[dim]);
     });
   }
   return sizes;
@@ -94,7 +106,7 @@ function multiplyLabelled(left: Labelled, right: Labelled, out: Labelled, multip
 interface Planned {
   readonly dtype: ScalarType;
   readonly labels: readonly string[];
-  readonly sizes: ReadonlyMap<string, number>;
+  readonly sizes: ReadonlyMap<string, SymInt>;
 }
 
 /** Two operands, by their places among those that are left, and what is made of them. */
@@ -172,7 +184,7 @@ function* contract(
     rest.splice(Math.min(first, second), 1);
     for (const [side, { tensor, labels: own }] of pair.entries()) {
       if (tensor.dtype === dtype) continue;
-      const converted = multiplier.allocate(tensor.sizes, dtype);
+      const converted = multiplier.allocate(tensor.symSizes, dtype);
       yield* multiplier.copy(converted, tensor) ?? [];
       pair[side] = { tensor: converted, labels: own };
     }
@@ -283,26 +295,27 @@ function labelOperand(tensor: Tensor, subscripts: readonly string[], at: number)
   labels.forEach((label, dim) => {
     const first = labels.indexOf(label);
     check(
-      tensor.sizes[first] === tensor.sizes[dim],
+      symEq(tensor.symSizes[first], tensor.symSizes[dim]),
       () =>
-        `einsum(): subscript ${label} is repeated for operand ${at} but the sizes don't match, ${tensor.sizes[dim]} != ${tensor.sizes[first]}`,
+        `einsum(): subscript ${label} is repeated for operand ${at} but the sizes don't match, ${textOf(tensor.symSizes[dim])} != ${textOf(tensor.symSizes[first])}`,
     );
   });
   return { tensor, labels };
 }
 
 function checkSizesAgree(operands: readonly Labelled[]): void {
-  const sizes = new Map<string, number>();
+  const sizes = new Map<string, SymInt>();
   operands.forEach(({ tensor, labels }, at) => {
     labels.forEach((label, dim) => {
       const seen = sizes.get(label) ?? 1;
-      const size = tensor.sizes[dim];
+      const size = tensor.symSizes[dim];
+      const isFirst = symEq(seen, 1);
       check(
-        size === 1 || seen === 1 || size === seen,
+        isFirst || symEq(size, 1) || symEq(size, seen),
         () =>
-          `einsum(): subscript ${label} has size ${size} for operand ${at} which does not broadcast with previously seen size ${seen}`,
+          `einsum(): subscript ${label} has size ${textOf(size)} for operand ${at} which does not broadcast with previously seen size ${textOf(seen)}`,
       );
-      if (seen === 1) sizes.set(label, size);
+      if (isFirst) sizes.set(label, size);
     });
   });
 }

@@ -1,6 +1,17 @@
 import { mapped } from '../../kernels/loops/mapped.ts';
 import { repeat, type Pieces, eachOffset, filled, finish } from '../../kernels/loops/pieces.ts';
-import { isComplex, isIntegral, Tensor, type ScalarType, scratch } from '@cresset/tensor';
+import {
+  isComplex,
+  isIntegral,
+  scratch,
+  settle,
+  settleAll,
+  symEq,
+  symGt,
+  Tensor,
+  type ScalarType,
+  type SymInt,
+} from '@cresset/tensor';
 import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel, type KernelRule } from '../../table/builders.ts';
@@ -29,10 +40,10 @@ interface IndexPlan {
   /** One for each dimension of the indexed tensor; null where the whole dimension is taken. */
   readonly indices: Indices;
   /** Sizes of the index tensors, broadcast. */
-  readonly indexSizes: readonly number[];
+  readonly indexSizes: readonly SymInt[];
   /** How many dimensions of the result come before those of the index tensors. */
   readonly lead: number;
-  readonly sizes: readonly number[];
+  readonly sizes: readonly SymInt[];
 }
 
 const isMask = ({ dtype }: Tensor): boolean => dtype === 'bool' || dtype === 'uint8';
@@ -98,9 +109,9 @@ function checkIndex(self: Tensor, index: Tensor | null, at: number): void {
   if (index === null) return;
   check(isIntegral(index.dtype, true), 'tensors used as indices must be long, int, byte or bool tensors', 'IndexError');
   if (!isMask(index)) return;
-  index.sizes.forEach((size, dim) => {
+  index.symSizes.forEach((size, dim) => {
     check(
-      size === self.sizes[at + dim],
+      symEq(size, self.symSizes[at + dim]),
       () =>
         `The shape of the mask [${index.sizes.join(', ')}] at index ${dim} does not match the shape of the indexed tensor [${self.sizes.join(', ')}] at index ${at + dim}`,
       'IndexError',
@@ -116,26 +127,26 @@ function planIndex(self: Tensor, given: Indices): IndexPlan {
   check(expanded.length <= self.dim, `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
   const tensors = expanded.filter((index) => index !== null);
   const indexSizes = broadcastIndices(tensors);
-  const indices = self.sizes.map((_, dim) => {
+  const indices = self.symSizes.map((_, dim) => {
     const index = expanded[dim] ?? null;
     return index && expand(index, indexSizes);
   });
   const dims = indices.flatMap((index, dim) => (index ? [dim] : []));
   const isAdjacent = dims.every((dim, at) => dim === dims[0] + at);
   const lead = isAdjacent && dims.length > 0 ? dims[0] : 0;
-  const kept = self.sizes.filter((_, dim) => indices[dim] === null);
+  const kept = self.symSizes.filter((_, dim) => indices[dim] === null);
   const sizes = [...kept.slice(0, lead), ...indexSizes, ...kept.slice(lead)];
   check(
-    tensors.every(({ numel }) => numel === 0) || dims.every((dim) => self.sizes[dim] > 0),
+    tensors.every(({ symNumel }) => symEq(symNumel, 0)) || dims.every((dim) => symGt(self.symSizes[dim], 0)),
     () => `index is out of bounds for dimension with size 0`,
     'IndexError',
   );
   return { indices, indexSizes, lead, sizes };
 }
 
-function broadcastIndices(tensors: readonly Tensor[]): readonly number[] {
+function broadcastIndices(tensors: readonly Tensor[]): readonly SymInt[] {
   try {
-    return broadcastAll(tensors.map(({ sizes }) => sizes));
+    return broadcastAll(tensors.map(({ symSizes }) => symSizes));
   } catch {
     const shapes = tensors.map(({ sizes }) => `[${sizes.join(', ')}]`).join(', ');
     throw new OperatorError(
@@ -158,7 +169,7 @@ function* plannedOffsets(self: Tensor, { indices, lead, indexSizes }: IndexPlan)
   const after = yield* offsetsAlong(kept.slice(lead), 0);
   const picked = scratch(
     Float64Array,
-    indexSizes.reduce((count, size) => count * size, 1),
+    settleAll(indexSizes).reduce((count, size) => count * size, 1),
   );
   for (const [dim, index] of indices.entries()) {
     if (!index) continue;
@@ -197,7 +208,7 @@ const indexRule: KernelRule<IndexArguments> = {
     dependsOnMask(indices) ? null : { sizes: planIndex(self, indices).sizes, dtype: self.dtype },
   *host({ self, indices }, [given]) {
     const plan = planIndex(self, yield* withoutMasks(self, indices));
-    const output = given ?? Tensor.empty(plan.sizes, self.dtype);
+    const output = given ?? Tensor.empty(settleAll(plan.sizes), self.dtype);
     const move = elementMover(output, self);
     const offsets = yield* plannedOffsets(self, plan);
     yield* repeat(offsets.length, 4, (at) => move(at, offsets[at]));
@@ -206,7 +217,7 @@ const indexRule: KernelRule<IndexArguments> = {
   lower: lowerIndex,
   device: async ({ self, indices }, context) => {
     const positions = await deviceIndices(self, indices, 'aten::index', context);
-    const output = deviceTensor(planIndex(self, positions).sizes, self.dtype, context);
+    const output = deviceTensor(settleAll(planIndex(self, positions).sizes), self.dtype, context);
     lowerIndex({ self, indices: positions }, [output], context);
     return output;
   },
@@ -219,7 +230,7 @@ export function wrappedPosition(position: Expr, size: Expr): Expr {
 }
 
 function lowerIndex({ self, indices }: IndexArguments, [output]: readonly Tensor[], context: LoweringContext): void {
-  if (output.numel === 0) return;
+  if (symEq(output.symNumel, 0)) return;
   const plan = planIndex(self, indices);
   const target = new TensorView(output);
   const axes = target.axes();
@@ -251,7 +262,7 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     const mask = filledMask(args);
     if (mask) checkValueFits(values, self.dtype);
     // Positions that a mask picks have to be counted before anything is put there.
-    return dependsOnMask(indices) && !mask ? null : { sizes: self.sizes, dtype: self.dtype };
+    return dependsOnMask(indices) && !mask ? null : { sizes: self.symSizes, dtype: self.dtype };
   },
   host: putAtIndices,
   device: async (args, context) => {
@@ -300,9 +311,9 @@ function* putAtIndices(args: IndexPutArguments, [given]: readonly Tensor[]): Pie
 function filledMask({ self, indices, values, accumulate }: IndexPutArguments): Tensor | null {
   const dim = onlyIndexed(indices);
   const index = indices[dim];
-  if (!index || !isMask(index) || values.numel !== 1 || accumulate) return null;
+  if (!index || !isMask(index) || !symEq(values.symNumel, 1) || accumulate) return null;
   if (indices.length > self.dim || dim + index.dim > self.dim) return null;
-  if (!index.sizes.every((size, at) => size === self.sizes[dim + at])) return null;
+  if (!index.symSizes.every((size, at) => symEq(size, self.symSizes[dim + at]))) return null;
   check(index.dtype === 'bool', 'masked_fill_ only supports boolean masks, but got mask with dtype unsigned char');
   return index;
 }
@@ -315,7 +326,7 @@ function lowerIndexPut(
   output: Tensor,
   context: LoweringContext,
 ): void {
-  if (output.numel === 0) return;
+  if (symEq(output.symNumel, 0)) return;
   const label = 'aten::index_put';
   const plan = planIndex(self, indices);
   const shown = valuesFor(plan.sizes, values);
@@ -323,9 +334,9 @@ function lowerIndexPut(
   const dim = onlyIndexed(indices);
   const index = indices[dim];
   // A single slice meets no other: where the rest stays as it is, only that is written.
-  const isAlone = self === output && index?.numel === 1;
-  if (index && index.dim <= 1 && !isAlone && isGatherable(self, index.numel, how)) {
-    const size = self.sizes[dim];
+  const isAlone = self === output && index !== null && symEq(index?.symNumel ?? 0, 1);
+  if (index && index.dim <= 1 && !isAlone && isGatherable(self, index.symNumel, how)) {
+    const size = settle(self.symSizes[dim]);
     launchPositionCheck(index, -size, size, outOfBounds(dim, size), context);
     // The values have the indexed dimension where the index is a vector, and none where it is a single position.
     const view = new TensorView(index.dim === 1 ? shown : views.unsqueeze(shown, dim));
@@ -336,7 +347,7 @@ function lowerIndexPut(
   const source = new TensorView(shown);
   const axes = source.axes();
   const { place, isInside, faults } = plannedPlaces(self, plan, axes, context);
-  if (faults.length > 0 && shown.numel > 0) {
+  if (faults.length > 0 && !symEq(shown.symNumel, 0)) {
     context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: faults });
   }
   const writes = { axes, place, isInside, value: source.at(axes), how, includesSelf: true } as const;
@@ -356,7 +367,8 @@ function plannedPlaces(
   let allInside: Expr = constant('bool', true);
   const place = indices.map((index, dim): Expr => {
     if (!index) return kept.next().value!;
-    const size = self.sizes[dim];
+    // Told where a position is outside.
+    const size = settle(self.symSizes[dim]);
     const given = new TensorView(index).at(indexAxes);
     const { at, isInside } = wrappedPlace(given, size, true);
     faults.push(...positionFault(given, -size, size, outOfBounds(dim, size), context));
@@ -395,18 +407,19 @@ const indexPutNames: Partial<Record<ScalarType, string>> = {
 }; // prettier-ignore
 const indexPutName = (dtype: ScalarType): string => indexPutNames[dtype] ?? dtype;
 
-function valuesFor(sizes: readonly number[], values: Tensor): Tensor {
+function valuesFor(sizes: readonly SymInt[], values: Tensor): Tensor {
   // Leading dimensions of size 1 beyond those of the place are dropped, as PyTorch does for assignments.
   let trimmed = values;
-  while (trimmed.dim > sizes.length && trimmed.sizes[0] === 1) {
-    trimmed = trimmed.asStrided(trimmed.sizes.slice(1), trimmed.strides.slice(1));
+  while (trimmed.dim > sizes.length && symEq(trimmed.symSizes[0], 1)) {
+    trimmed = trimmed.asStrided(trimmed.symSizes.slice(1), trimmed.symStrides.slice(1));
   }
   const fits =
     trimmed.dim <= sizes.length &&
-    trimmed.sizes.every((size, dim) => size === 1 || size === sizes[dim + sizes.length - trimmed.dim]);
+    trimmed.symSizes.every((size, dim) => symEq(size, 1) || symEq(size, sizes[dim + sizes.length - trimmed.dim]));
   check(
     fits,
-    `shape mismatch: value tensor of shape [${values.sizes.join(', ')}] cannot be broadcast to indexing result of shape [${sizes.join(', ')}]`,
+    () =>
+      `shape mismatch: value tensor of shape [${values.sizes.join(', ')}] cannot be broadcast to indexing result of shape [${settleAll(sizes).join(', ')}]`,
   );
   return expand(trimmed, sizes);
 }

@@ -1,4 +1,4 @@
-import { isIntegral, type Tensor } from '@cresset/tensor';
+import { isIntegral, symEq, symGt, symMul, type SymInt, type Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -23,7 +23,7 @@ import type { Combination } from './element-moves.ts';
  */
 export interface GatheredWrites {
   /** How many writes there may be for one element; they are numbered from 0. */
-  readonly count: number;
+  readonly count: SymInt;
   /** Whether write number `k` goes to the element at `axes`. */
   isMeant(k: Expr, axes: readonly AxisExpr[]): Expr;
   /** What it writes, of any type. */
@@ -38,8 +38,8 @@ export interface GatheredWrites {
 const mostComparisons = 2 ** 26;
 
 /** Whether these writes are for a device to do. */
-export function isGatherable(self: Tensor, count: number, how: GatheredWrites['how']): boolean {
-  if (count === 0 || self.numel * count > mostComparisons) return false;
+export function isGatherable(self: Tensor, count: SymInt, how: GatheredWrites['how']): boolean {
+  if (symEq(count, 0) || symGt(symMul(self.symNumel, count), mostComparisons)) return false;
   if (how === null) return true;
   return self.dtype !== 'bool' && !(how === 'mean' && isIntegral(self.dtype, true));
 }
@@ -122,9 +122,9 @@ export function sliceWrites(
   includesSelf = true,
 ): GatheredWrites {
   const vector = new TensorView(positions.dim === 0 ? positions.asStrided([1], [0]) : positions);
-  const size = param('i32', self.sizes[dim]);
+  const size = param('i32', self.symSizes[dim]);
   return {
-    count: positions.numel,
+    count: positions.symNumel,
     isMeant: (k, axes) => binary('eq', wrapped(vector.at([k]), size), axes[dim]),
     value,
     how,

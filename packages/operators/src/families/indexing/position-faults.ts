@@ -1,4 +1,4 @@
-import type { Tensor } from '@cresset/tensor';
+import { symEq, type Tensor } from '@cresset/tensor';
 import { binary, cast, constant, param, TensorView, type Expr, type Store } from '@cresset/tensorexpr';
 import type { ErrorKind } from '../../kernels/errors.ts';
 import type { LoweringContext } from '../../table/row.ts';
@@ -31,7 +31,7 @@ export function launchPositionCheck(
   context: LoweringContext,
   kind?: ErrorKind,
 ): void {
-  if (index.numel === 0) return;
+  if (symEq(index.symNumel, 0)) return;
   const view = new TensorView(index);
   const axes = view.axes();
   const stores = positionFault(view.at(axes), low, size, complaint, context, kind);

@@ -1,4 +1,4 @@
-import { symEq, symGt, Tensor, textOf, type ScalarType, type SymInt } from '@cresset/tensor';
+import { hint, settle, symEq, symGt, Tensor, textOf, type ScalarType, type SymInt } from '@cresset/tensor';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { kernel, pointwise, view } from '../../table/builders.ts';
@@ -122,22 +122,22 @@ function instanceNormShape({ use_input_stats: training, ...args }: InstanceNormA
     training || (mean !== null && variance !== null),
     'Expected running_mean and running_var to be defined when use_input_stats is false',
   );
-  const [batch, channels] = input.sizes;
+  const [batch, channels] = input.symSizes;
   for (const name of ['weight', 'bias'] as const) {
     const tensor = args[name];
     check(
-      tensor === null || tensor.numel === channels,
-      () => `${name} should contain ${batch * channels} elements not ${batch * tensor!.numel}`,
+      tensor === null || symEq(tensor.symNumel, channels),
+      () => `${name} should contain ${hint(batch) * hint(channels)} elements not ${hint(batch) * tensor!.numel}`,
     );
   }
   checkChannels({ ...args, training }, channels);
   refuseIntegers('batch_norm', input.dtype);
-  return { sizes: input.sizes, dtype: input.dtype };
+  return { sizes: input.symSizes, dtype: input.dtype };
 }
 
 function instanceNormalization({ use_input_stats: training, ...args }: InstanceNormArgs, out: Tensor): Normalization {
   if (!training) return batchNormalization({ ...args, training }, [out]);
-  return channelGroups({ ...args, num_groups: args.input.sizes[1] }, out);
+  return channelGroups({ ...args, num_groups: settle(args.input.symSizes[1]) }, out);
 }
 
 /** Each running value moves towards the mean over the batch of the instances' own. */

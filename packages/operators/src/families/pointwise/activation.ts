@@ -1,6 +1,17 @@
-import { Complex, isComplex, isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import {
+  Complex,
+  isComplex,
+  isFloatingPoint,
+  symEq,
+  symFloorDiv,
+  symMod,
+  textOf,
+  type ScalarType,
+  type Tensor,
+} from '@cresset/tensor';
 import { binary, constant, select, unary, type Expr } from '@cresset/tensorexpr';
 import { pointwise, through } from '../../table/builders.ts';
+import { narrowView } from '../../kernels/views.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { checkOperandsFit } from '../../kernels/numbers/scalar-range.ts';
@@ -121,12 +132,10 @@ const gate = pointwise(
 function halves({ self, dim }: { self: Tensor; dim: number }): { self: Tensor; gate: Tensor } {
   check(self.dim > 0, 'glu does not support 0-dimensional tensors');
   const at = wrapDim(dim, self.dim);
-  const size = self.sizes[at];
-  check(size % 2 === 0, `Halving dimension must be even, but dimension ${at} is size ${size}`);
-  const sizes = self.sizes.map((own, each) => (each === at ? own / 2 : own));
-  const half = (offset: number): Tensor =>
-    self.asStrided(sizes, self.strides, self.storageOffset + offset * self.strides[at]);
-  return { self: half(0), gate: half(size / 2) };
+  const size = self.symSizes[at];
+  check(symEq(symMod(size, 2), 0), () => `Halving dimension must be even, but dimension ${at} is size ${textOf(size)}`);
+  const half = symFloorDiv(size, 2);
+  return { self: narrowView(self, at, 0, half), gate: narrowView(self, at, half, half) };
 }
 
 export const activationRows: readonly OperatorRow[] = [

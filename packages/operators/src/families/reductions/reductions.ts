@@ -1,10 +1,11 @@
 import {
-  symSame,
   Complex,
   isComplex,
   isFloatingPoint,
   isIntegral,
   realType,
+  symEq,
+  symSame,
   type ScalarType,
   type Tensor,
 } from '@cresset/tensor';
@@ -179,7 +180,7 @@ function several(
 const needsElements =
   (name: string) =>
   (self: Tensor, dims: readonly number[], { dim }: PointwiseArguments): void => {
-    if (self.numel > 0) return;
+    if (!symEq(self.symNumel, 0)) return;
     const isWhole = dim === undefined || dim === null || (Array.isArray(dim) && dim.length === 0);
     check(
       !isWhole,
@@ -280,9 +281,9 @@ const norm = (refuses: (self: ScalarType, dtype: ScalarType | null) => void): Re
   refuses: (self, dims, args) => {
     refuses(self.dtype, args.dtype ?? null);
     const order = orderOf(args);
-    const isEmpty = dims.some((dim) => self.sizes[dim] === 0) || self.numel === 0;
+    const isNone = (dim: number): boolean => symEq(self.symSizes[dim], 0);
     check(
-      !(isEmpty && (order < 0 || order === Infinity)) || dims.every((dim) => self.sizes[dim] !== 0),
+      !((order < 0 || order === Infinity) && symEq(self.symNumel, 0)) || !dims.some(isNone),
       () =>
         `linalg.vector_norm cannot compute the ${order} norm on an empty tensor because the operation does not have an identity`,
     );

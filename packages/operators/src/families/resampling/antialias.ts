@@ -1,4 +1,4 @@
-import type { ScalarType } from '@cresset/tensor';
+import { settle, type ScalarType } from '@cresset/tensor';
 import { axis, binary, cast, param, reduce, select, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { add, div, float, floatParam, indexParam, mul, sub } from '../../kernels/expressions.ts';
 import { pixelScale, type ResamplingDimension, type Tap } from './resampling-weights.ts';
@@ -23,7 +23,7 @@ function cubic(x: number): number {
 
 /** Taps and normalised weights of every output position. */
 export function antialiasedTaps(dimension: ResamplingDimension, filter: AntialiasFilter, scale: number): Tap[][] {
-  const { inputSize, outputSize } = dimension;
+  const [inputSize, outputSize] = [dimension.inputSize, dimension.outputSize].map(settle);
   const { support, weight } = filters[filter];
   const stretch = Math.max(scale, 1);
   const reach = support * stretch;

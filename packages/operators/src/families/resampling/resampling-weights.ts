@@ -1,4 +1,4 @@
-import type { ScalarType } from '@cresset/tensor';
+import { settle, symEq, symSub, type ScalarType, type SymInt } from '@cresset/tensor';
 import { binary, cast, unary, type Expr } from '@cresset/tensorexpr';
 import { add, float, floatParam, indexParam, index, mul, sub } from '../../kernels/expressions.ts';
 
@@ -8,8 +8,8 @@ export type ResamplingMode = 'nearest' | 'nearest_exact' | 'linear' | 'cubic';
 
 export interface ResamplingDimension {
   readonly mode: ResamplingMode;
-  readonly inputSize: number;
-  readonly outputSize: number;
+  readonly inputSize: SymInt;
+  readonly outputSize: SymInt;
   readonly alignCorners: boolean;
   /** The scale the caller gave, which counts instead of the ratio of the sizes. */
   readonly scale: number | null;
@@ -26,9 +26,10 @@ const cubicA = -0.75;
 /** Distance in the input between neighbouring outputs (area_pixel_compute_scale), in double precision. */
 export function exactPixelScale({ mode, inputSize, outputSize, alignCorners, scale }: ResamplingDimension): number {
   if (alignCorners && (mode === 'linear' || mode === 'cubic')) {
-    return outputSize > 1 ? (inputSize - 1) / (outputSize - 1) : 0;
+    const last = settle(outputSize) - 1;
+    return last > 0 ? (settle(inputSize) - 1) / last : 0;
   }
-  return scale !== null && scale > 0 ? 1 / scale : inputSize / outputSize;
+  return scale !== null && scale > 0 ? 1 / scale : settle(inputSize) / settle(outputSize);
 }
 
 /** The same as PyTorch has it: in the precision of the elements where these are weighted, and as a float32 number where one of them is chosen. */
@@ -41,7 +42,8 @@ const clamp = (value: number, most: number): number => Math.min(Math.max(value, 
 
 /** The taps of output position `o`; positions beyond the border are those at it. */
 export function tapsAt(dimension: ResamplingDimension, o: number, scale: number): Tap[] {
-  const { mode, inputSize, outputSize, alignCorners } = dimension;
+  const { mode, alignCorners } = dimension;
+  const [inputSize, outputSize] = [dimension.inputSize, dimension.outputSize].map(settle);
   const last = inputSize - 1;
   if (mode === 'nearest') return [{ at: Math.min(Math.floor(Math.fround(o * scale)), last), weight: 1 }];
   if (mode === 'nearest_exact') return [{ at: Math.min(Math.floor(Math.fround((o + 0.5) * scale)), last), weight: 1 }];
@@ -75,7 +77,7 @@ export function tapExprs(
 ): { at: Expr; weight: Expr | null }[] {
   const { mode, inputSize, outputSize, alignCorners } = dimension;
   const scale = floatParam(pixelScale(dimension, dtype));
-  const last = indexParam(inputSize - 1);
+  const last = indexParam(symSub(inputSize, 1));
   const position = cast('float', o);
   const atMost = (at: Expr): Expr => binary('min', at, last);
   const floor = (x: Expr): Expr => cast('i32', unary('floor', x));
@@ -84,7 +86,7 @@ export function tapExprs(
   if (mode === 'nearest_exact') return [{ at: nearest(add(position, float(0.5))), weight: null }];
   const source = alignCorners ? mul(position, scale) : sub(mul(add(position, float(0.5)), scale), float(0.5));
   if (mode === 'linear') {
-    if (inputSize === outputSize) return [{ at: o, weight: null }];
+    if (symEq(inputSize, outputSize)) return [{ at: o, weight: null }];
     const inside = binary('max', source, float(0));
     const first = atMost(floor(inside));
     const fraction = binary('min', sub(inside, cast('float', first)), float(1));

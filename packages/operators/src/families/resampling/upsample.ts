@@ -1,4 +1,17 @@
-import { isDouble, isFloatingPoint, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
+import {
+  isDouble,
+  isFloatingPoint,
+  scratch,
+  settle,
+  symEq,
+  symGt,
+  symLe,
+  symMul,
+  textOf,
+  type ScalarType,
+  type Tensor,
+  type SymInt,
+} from '@cresset/tensor';
 import { exprTypeOf, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
@@ -54,14 +67,14 @@ function dimensionsOf(method: Method, args: UpsampleArgs): ResamplingDimension[]
       'Must specify exactly one of output_size and scale_factors',
     );
   }
-  const spatial = input.sizes.slice(2);
-  const outputs = args.output_size ?? spatial.map((size, dim) => Math.floor(size * factors![dim]));
+  const spatial = input.symSizes.slice(2);
+  const outputs = args.output_size ?? spatial.map((size, dim) => scaled(size, factors![dim]));
   check(outputs.length === rank, () => `It is expected output_size equals to ${rank}, but got size ${outputs.length}`);
   check(input.dim === rank + 2, () => `It is expected input_size equals to ${rank + 2}, but got size ${input.dim}`);
-  const shown = (sizes: readonly number[]): string =>
-    sizes.map((size, dim) => `${axisNames.slice(-rank)[dim]}: ${size}`).join(', ');
+  const shown = (sizes: readonly SymInt[]): string =>
+    sizes.map((size, dim) => `${axisNames.slice(-rank)[dim]}: ${textOf(size)}`).join(', ');
   check(
-    [...spatial, ...outputs].every((size) => size > 0),
+    [...spatial, ...outputs].every((size) => symGt(size, 0)),
     () =>
       `Input and output sizes should be greater than 0, but got input (${shown(spatial)})${rank === 1 ? ' and' : ''} output (${shown(outputs)})`,
   );
@@ -74,6 +87,10 @@ function dimensionsOf(method: Method, args: UpsampleArgs): ResamplingDimension[]
     scale: factors?.[dim] ?? given[dim] ?? null,
   }));
 }
+
+/** A size times a factor, rounded down; a factor that is no whole number goes by the number of the size. */
+const scaled = (size: SymInt, factor: number): SymInt =>
+  Number.isInteger(factor) ? symMul(size, factor) : Math.floor(settle(size) * factor);
 
 /** What PyTorch calls the kernel that lacks a dtype. */
 function kernelName({ mode, rank, antialias }: Method): string {
@@ -118,7 +135,7 @@ function* resampleDimension(
 
 function tapsOf({ antialias }: Method, dimension: ResamplingDimension, scale: number): Tap[][] {
   if (antialias) return antialiasedTaps(dimension, antialias, scale);
-  return Array.from({ length: dimension.outputSize }, (_, o) => tapsAt(dimension, o, scale));
+  return Array.from({ length: settle(dimension.outputSize) }, (_, o) => tapsAt(dimension, o, scale));
 }
 
 function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces {
@@ -129,7 +146,7 @@ function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces 
     // The last dimension is the first, and one that keeps its size is left alone.
     let inner = 1;
     for (const dimension of dimensions.toReversed()) {
-      const { inputSize, outputSize } = dimension;
+      const [inputSize, outputSize] = [dimension.inputSize, dimension.outputSize].map(settle);
       if (inputSize !== outputSize) {
         const { taps, round } = byteTaps(tapsOf(method, dimension, exactPixelScale(dimension)));
         const exact = yield* resampleDimension(values, taps, inputSize, inner);
@@ -141,14 +158,14 @@ function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces 
     for (const [at, dimension] of dimensions.entries()) {
       const inner = input.sizes.slice(3 + at).reduce((product, size) => product * size, 1);
       const taps = tapsOf(method, dimension, pixelScale(dimension, input.dtype));
-      values = yield* resampleDimension(values, taps, dimension.inputSize, inner);
+      values = yield* resampleDimension(values, taps, settle(dimension.inputSize), inner);
     }
   }
   yield* storeInPieces(out, values);
 }
 
 function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context: LoweringContext): void {
-  if (out.numel === 0) return;
+  if (symEq(out.symNumel, 0)) return;
   const { antialias, mode, name } = method;
   const label = `aten::${name}`;
   const dimensions = dimensionsOf(method, args);
@@ -167,7 +184,7 @@ function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context:
   if (context.device.capabilities.host && !mode.startsWith('nearest')) {
     // The host gathers what lies along its lanes, so it does that once for all rows that this goes into.
     for (let dim = dimensions.length - 1; dim > 0 && isWorthAPass(dimensions, dim); dim--) {
-      const resampled = context.temporary(given.sizes.with(2 + dim, dimensions[dim].outputSize), computing);
+      const resampled = context.temporary(given.symSizes.with(2 + dim, dimensions[dim].outputSize), computing);
       const alone = dimensions.map((dimension, at) => (at === dim ? dimension : null));
       lowerTaps(label, alone, out.dtype, given, resampled, context);
       given = resampled;
@@ -179,8 +196,8 @@ function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context:
 
 /** Whether a dimension is better resampled by itself: what lies before it has no more rows than are read. */
 const isWorthAPass = (dimensions: readonly ResamplingDimension[], dim: number): boolean =>
-  dimensions[dim].inputSize !== dimensions[dim].outputSize &&
-  dimensions[dim - 1].inputSize <= 2 * dimensions[dim - 1].outputSize;
+  !symEq(dimensions[dim].inputSize, dimensions[dim].outputSize) &&
+  symLe(dimensions[dim - 1].inputSize, symMul(dimensions[dim - 1].outputSize, 2));
 
 /** Resamples some dimensions; of others, where there is null, every position is taken. */
 function lowerTaps(
@@ -228,7 +245,7 @@ function upsampleRows(method: Method): OperatorRow[] {
         const input = inputOf(args);
         refuse(method, input);
         return {
-          sizes: [...input.sizes.slice(0, 2), ...dimensions.map(({ outputSize }) => outputSize)],
+          sizes: [...input.symSizes.slice(0, 2), ...dimensions.map(({ outputSize }) => outputSize)],
           dtype: input.dtype,
         };
       },

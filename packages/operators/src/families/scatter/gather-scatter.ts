@@ -1,5 +1,5 @@
 import { repeat, type Pieces, TURN_SIZE } from '../../kernels/loops/pieces.ts';
-import { isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
+import { isIntegral, settle, symEq, symLe, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, cast, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
@@ -31,7 +31,7 @@ export const text = (sizes: readonly number[]): string => `[${sizes.join(', ')}]
 
 function checkIndexType(name: string, index: Tensor): void {
   // An index without elements may have any dtype.
-  if (index.numel === 0) return;
+  if (symEq(index.symNumel, 0)) return;
   check(index.dtype === 'int64' || index.dtype === 'int32', `${name}(): Expected dtype int32/int64 for index`);
 }
 
@@ -42,10 +42,11 @@ function checkIndexShape({ self, dim, index }: Indexed): number {
     Math.max(index.dim, 1) === Math.max(self.dim, 1),
     'Index tensor must have the same number of dimensions as input tensor',
   );
-  index.sizes.forEach((size, at) => {
+  index.symSizes.forEach((size, at) => {
     check(
-      at === wrapped || size <= (self.sizes[at] ?? 1),
-      `Size does not match at dimension ${at} expected index ${text(index.sizes)} to be no larger than self ${text(self.sizes)} apart from dimension ${wrapped}`,
+      at === wrapped || symLe(size, self.symSizes[at] ?? 1),
+      () =>
+        `Size does not match at dimension ${at} expected index ${text(index.sizes)} to be no larger than self ${text(self.sizes)} apart from dimension ${wrapped}`,
     );
   });
   return wrapped;
@@ -78,8 +79,8 @@ export function* offsetsThrough(tensor: Tensor, dim: number, index: Tensor, lowe
 const gatherRule: KernelRule<Indexed> = {
   shape: ({ self, dim, index }) => {
     checkIndexType('gather', index);
-    if (index.numel > 0) checkIndexShape({ self, dim, index });
-    return { sizes: index.sizes, dtype: self.dtype };
+    if (!symEq(index.symNumel, 0)) checkIndexShape({ self, dim, index });
+    return { sizes: index.symSizes, dtype: self.dtype };
   },
   *host({ self, dim, index }, [output]) {
     if (index.numel === 0) return;
@@ -88,13 +89,13 @@ const gatherRule: KernelRule<Indexed> = {
     yield* repeat(offsets.length, 4, (at) => move(at, offsets[at]));
   },
   lower: ({ self, dim, index }, [output], context) => {
-    if (index.numel === 0) return;
+    if (symEq(index.symNumel, 0)) return;
     const wrapped = wrapDim(dim, self.dim);
     const source = new TensorView(self);
     const target = new TensorView(output);
     const axes = target.axes();
     const given = new TensorView(index).at(axes);
-    const size = self.sizes[wrapped] ?? 1;
+    const size = settle(self.symSizes[wrapped] ?? 1);
     const position = axes.map((axis, at) => (at === wrapped ? cast('i32', given) : axis));
     const faults = positionFault(given, 0, size, outOfBounds(wrapped, size), context, 'RuntimeError');
     launchCopy('aten::gather', axes, target, source.at(position.slice(0, self.dim)), context, faults);
@@ -351,7 +352,7 @@ export const gatherScatterRows: readonly OperatorRow[] = [
   kernel<OneHot>('aten::one_hot(Tensor self, int num_classes=-1) -> Tensor', {
     shape: ({ self, num_classes: count }) => {
       check(self.dtype === 'int64', 'one_hot is only applicable to index tensor of type LongTensor.');
-      return count > 0 ? { sizes: [...self.sizes, count], dtype: 'int64' } : null;
+      return count > 0 ? { sizes: [...self.symSizes, count], dtype: 'int64' } : null;
     },
     host: oneHot,
     lowerable: ({ num_classes: count }) => count > 0,

@@ -3,8 +3,10 @@ import {
   contiguousStrides,
   elementSize,
   numelOf,
+  settle,
   settleAll,
   symAdd,
+  symCeilDiv,
   symEq,
   symFloorDiv,
   symGe,
@@ -232,20 +234,21 @@ export function pieces(tensor: Tensor, dim: number, sizes: readonly SymInt[]): P
   return along(tensor, dim, sizes.length, (index) => ({ start: starts[index], size: sizes[index] }));
 }
 
-export function split(tensor: Tensor, splitSize: number, dim: number): Parts {
+export function split(tensor: Tensor, splitSize: SymInt, dim: number): Parts {
   check(tensor.dim > 0, 'split expects at least a 1-dimensional tensor');
-  check(splitSize >= 0, `split expects split_size be non-negative, but got split_size=${splitSize}`);
+  check(symGe(splitSize, 0), () => `split expects split_size be non-negative, but got split_size=${textOf(splitSize)}`);
   const at = wrapDim(dim, tensor.dim);
-  const size = tensor.sizes[at];
+  const size = tensor.symSizes[at];
+  const isNone = symEq(splitSize, 0);
   check(
-    splitSize > 0 || size === 0,
-    `split_size can only be 0 if dimension size is 0, but got dimension size of ${size}`,
+    !isNone || symEq(size, 0),
+    () => `split_size can only be 0 if dimension size is 0, but got dimension size of ${textOf(size)}`,
   );
-  const count = splitSize === 0 ? 1 : Math.max(Math.ceil(size / splitSize), 1);
-  return along(tensor, at, count, (index) => ({
-    start: index * splitSize,
-    size: Math.min(splitSize, size - index * splitSize),
-  }));
+  const count = isNone ? 1 : Math.max(settle(symCeilDiv(size, splitSize)), 1);
+  return along(tensor, at, count, (index) => {
+    const start = symMul(splitSize, index);
+    return { start, size: index < count - 1 ? splitSize : symSub(size, start) };
+  });
 }
 
 export function splitWithSizes(tensor: Tensor, sizes: readonly number[], dim: number): Parts {
@@ -257,9 +260,12 @@ export function splitWithSizes(tensor: Tensor, sizes: readonly number[], dim: nu
       `split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=${sizesText(sizes)}`,
   );
   check(
-    sizes.reduce((sum, size) => sum + size, 0) === tensor.sizes[at],
+    symEq(
+      sizes.reduce((sum, size) => sum + size, 0),
+      tensor.symSizes[at],
+    ),
     () =>
-      `split_with_sizes expects split_sizes to sum exactly to ${tensor.sizes[at]} (input tensor's size at dimension ${at}), but got split_sizes=${sizesText(sizes)}`,
+      `split_with_sizes expects split_sizes to sum exactly to ${textOf(tensor.symSizes[at])} (input tensor's size at dimension ${at}), but got split_sizes=${sizesText(sizes)}`,
   );
   return pieces(tensor, at, sizes);
 }
@@ -268,21 +274,21 @@ export function chunk(tensor: Tensor, chunks: number, dim: number): Parts {
   check(tensor.dim > 0, 'chunk expects at least a 1-dimensional tensor');
   check(chunks > 0, `chunk expects \`chunks\` to be greater than 0, got: ${chunks}`);
   const at = wrapDim(dim, tensor.dim);
-  const size = tensor.sizes[at];
-  const splitSize = Math.ceil(size / chunks);
+  const size = tensor.symSizes[at];
+  const splitSize = symCeilDiv(size, chunks);
   // An empty dimension cannot tell the number of chunks by their size.
-  if (size === 0) return pieces(tensor, at, new Array<number>(chunks).fill(0));
+  if (symEq(size, 0)) return pieces(tensor, at, new Array<number>(chunks).fill(0));
   return split(tensor, splitSize, at);
 }
 
 export function unbind(tensor: Tensor, dim: number): Parts {
   const along = wrapDimOfRanked(dim, tensor.dim);
-  const [sizes, strides] = [tensor.sizes.toSpliced(along, 1), tensor.strides.toSpliced(along, 1)];
-  const { storageOffset } = tensor;
-  const stride = tensor.strides[along];
+  const [sizes, strides] = [tensor.symSizes.toSpliced(along, 1), tensor.symStrides.toSpliced(along, 1)];
+  const { symStorageOffset: offset } = tensor;
+  const stride = tensor.symStrides[along];
   return {
-    count: tensor.sizes[along],
-    at: (index) => tensor.asStrided(sizes, strides, storageOffset + index * stride),
+    count: settle(tensor.symSizes[along]),
+    at: (index) => tensor.asStrided(sizes, strides, symAdd(offset, symMul(stride, index))),
   };
 }
 
@@ -315,14 +321,18 @@ export function unflatten(tensor: Tensor, dim: number, sizes: readonly number[])
 /** All windows of `size` elements, `step` apart, in a new last dimension. */
 export function unfold(tensor: Tensor, dimension: number, size: number, step: number): Tensor {
   const at = wrapDim(dimension, tensor.dim);
-  const extent = tensor.dim === 0 ? 1 : tensor.sizes[at];
+  const { symSizes: sizes, symStrides: strides } = tensor;
+  const extent = sizes[at] ?? 1;
   check(size >= 0, `size is ${size} but must be >= 0`);
-  check(size <= extent, `maximum size for tensor at dimension ${at} is ${extent} but size is ${size}`);
+  check(
+    symLe(size, extent),
+    () => `maximum size for tensor at dimension ${at} is ${textOf(extent)} but size is ${size}`,
+  );
   check(step > 0, `step is ${step} but must be > 0`);
   if (tensor.dim === 0) return tensor.asStrided([size], [1]);
   return tensor.asStrided(
-    [...tensor.sizes.with(at, Math.floor((extent - size) / step) + 1), size],
-    [...tensor.strides.with(at, tensor.strides[at] * step), tensor.strides[at]],
+    [...sizes.with(at, symAdd(symFloorDiv(symSub(extent, size), step), 1)), size],
+    [...strides.with(at, symMul(strides[at], step)), strides[at]],
   );
 }
 
@@ -355,18 +365,17 @@ export function diagonal(tensor: Tensor, offset: number, dim1: number, dim2: num
   const a = wrapDim(dim1, tensor.dim);
   const b = wrapDim(dim2, tensor.dim);
   check(a !== b, `diagonal dimensions cannot be identical ${dim1}, ${dim2}`);
-  const size = Math.max(
-    offset >= 0
-      ? Math.min(tensor.sizes[a], tensor.sizes[b] - offset)
-      : Math.min(tensor.sizes[a] + offset, tensor.sizes[b]),
+  const { symSizes: sizes, symStrides: strides } = tensor;
+  const size = symMax(
+    offset >= 0 ? symMin(sizes[a], symSub(sizes[b], offset)) : symMin(symAdd(sizes[a], offset), sizes[b]),
     0,
   );
-  const start = size === 0 ? 0 : offset >= 0 ? offset * tensor.strides[b] : -offset * tensor.strides[a];
-  const others = tensor.sizes.map((_, dim) => dim).filter((dim) => dim !== a && dim !== b);
+  const start = symEq(size, 0) ? 0 : symMul(strides[offset >= 0 ? b : a], Math.abs(offset));
+  const others = sizes.map((_, dim) => dim).filter((dim) => dim !== a && dim !== b);
   return tensor.asStrided(
-    [...others.map((dim) => tensor.sizes[dim]), size],
-    [...others.map((dim) => tensor.strides[dim]), tensor.strides[a] + tensor.strides[b]],
-    tensor.storageOffset + start,
+    [...others.map((dim) => sizes[dim]), size],
+    [...others.map((dim) => strides[dim]), symAdd(strides[a], strides[b])],
+    symAdd(tensor.symStorageOffset, start),
   );
 }
 

@@ -267,9 +267,9 @@ export const viewRows: readonly OperatorRow[] = [
     expand(self, other.symSizes),
   ),
   view<{ tensors: readonly Tensor[] }>('aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', ({ tensors }) => {
-    const sizes = broadcastAll(tensors.map((tensor) => tensor.sizes));
+    const sizes = broadcastAll(tensors.map((tensor) => tensor.symSizes));
     const at = (index: number): Tensor =>
-      symSame(tensors[index].sizes, sizes) ? tensors[index] : expand(tensors[index], sizes);
+      symSame(tensors[index].symSizes, sizes) ? tensors[index] : expand(tensors[index], sizes);
     return views.listOf({ count: tensors.length, at });
   }),
   view('aten::squeeze(Tensor(a) self) -> Tensor(a)', squeezedAll),
