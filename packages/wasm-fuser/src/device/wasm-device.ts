@@ -4,7 +4,6 @@ import {
   copyInto,
   elementSize,
   numelOf,
-  peek,
   Storage,
   Tensor,
   type DeviceBuffer,
@@ -23,6 +22,7 @@ import {
   type Routine,
   type TakeBack,
   type TemporaryTensor,
+  withSizesOfNow,
 } from '@cresset/tensorexpr';
 import { compileVectors, hasRelaxedSimd } from '../engine-features.ts';
 import type { WasmIntegerProducts } from '../integers/integer-products.ts';
@@ -200,8 +200,8 @@ export class WasmDevice implements ComputeDevice {
   launchesOf(kernel: Kernel, temporary: TemporaryTensor): PreparedKernel[] {
     const prepared = this.prepare(kernel);
     if (!hasLongPoints(prepared)) return [prepared];
-    const nests = peek(() => withShortPoints(prepared.normal, temporary));
-    return nests.map((nest) => this.prepare(nest));
+    // Stretches are of numbers: what is recorded of them holds for the sizes of now.
+    return withShortPoints(withSizesOfNow(prepared.normal), temporary).map((nest) => this.prepare(nest));
   }
 
   launchRoutine(routine: Routine): void {
