@@ -22,18 +22,21 @@ export const LEAST_SYMBOL = 2;
 /** Nor for one above this: kernels count with integers of 32 bits. */
 export const MOST_SYMBOL = 2 ** 31 - 1;
 
-/** Of what is in the midst of a question that no answer holds for: the number of now is taken, and nothing is noted. */
-let peeking = 0;
+/** In the midst of a question that no answer holds for: the number of now is taken, and nothing is noted. */
+let isPeeking = false;
 
-/** Does what goes by the numbers of now, and is done again for others. */
-export function peek<Result>(ask: () => Result): Result {
-  peeking++;
+function asking<Result>(guards: SizeGuards | null, peeks: boolean, ask: () => Result): Result {
+  const before = [kept, isPeeking] as const;
+  [kept, isPeeking] = [guards, peeks];
   try {
     return ask();
   } finally {
-    peeking--;
+    [kept, isPeeking] = before;
   }
 }
+
+/** Does what goes by the numbers of now, and is done again for others. */
+export const peek = <Result>(ask: () => Result): Result => asking(kept, true, ask);
 
 /** What sizes have to be like for what was made with them. */
 export class SizeGuards {
@@ -56,18 +59,10 @@ export class SizeGuards {
 let kept: SizeGuards | null = null;
 
 /** Makes what is to serve for other sizes too, in a recording or when that is over long since: guards are noted among these. */
-export function keepGuards<Result>(guards: SizeGuards, make: () => Result): Result {
-  const before = [kept, peeking] as const;
-  [kept, peeking] = [guards, 0];
-  try {
-    return make();
-  } finally {
-    [kept, peeking] = before;
-  }
-}
+export const keepGuards = <Result>(guards: SizeGuards, make: () => Result): Result => asking(guards, false, make);
 
 /** Whether what is asked now is for `keepGuards`. */
-export const keepsGuards = (): boolean => kept !== null && peeking === 0;
+export const keepsGuards = (): boolean => kept !== null && !isPeeking;
 
 /** Recordings with symbols that go on: without, no size is one. */
 let open = 0;
@@ -82,7 +77,7 @@ export class ShapeEnv extends SizeGuards {
   readonly #values: number[] = [];
   /** Counts the sets of numbers that symbols stood for. */
   generation = 0;
-  #isClosed = false;
+  isClosed = false;
 
   constructor() {
     super();
@@ -91,16 +86,12 @@ export class ShapeEnv extends SizeGuards {
 
   /** Whether those of now are taken for sizes: the recording is over, or it is no answer that holds that is asked for. */
   get isPlain(): boolean {
-    return peeking > 0 || (this.#isClosed && !kept);
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed;
+    return isPeeking || (this.isClosed && !kept);
   }
 
   close(): void {
-    if (!this.#isClosed) open--;
-    this.#isClosed = true;
+    if (!this.isClosed) open--;
+    this.isClosed = true;
   }
 
   /** Nothing is noted: what goes by numbers now is worked out as expressions beside that. */
@@ -288,6 +279,9 @@ export function symLt(a: SymInt, b: SymInt): boolean {
 export const symLe = (a: SymInt, b: SymInt): boolean => !symLt(b, a);
 export const symGt = (a: SymInt, b: SymInt): boolean => symLt(b, a);
 export const symGe = (a: SymInt, b: SymInt): boolean => !symLt(a, b);
+
+/** For sorting, the least first. */
+export const symCompare = (a: SymInt, b: SymInt): number => (symLt(a, b) ? -1 : symEq(a, b) ? 0 : 1);
 
 /** Whether sizes are the same, dimension by dimension. */
 export const symSame = (a: readonly SymInt[], b: readonly SymInt[]): boolean =>

@@ -1,4 +1,5 @@
 import {
+  symCompare,
   symEq,
   symGt,
   symLt,
@@ -111,7 +112,7 @@ export function isNonOverlappingAndDense(tensor: Tensor): boolean {
   const order = sizes
     .map((_, dim) => dim)
     .filter((dim) => !symEq(sizes[dim], 1))
-    .sort((a, b) => (symLt(strides[a], strides[b]) ? -1 : symLt(strides[b], strides[a]) ? 1 : 0));
+    .sort((a, b) => symCompare(strides[a], strides[b]));
   let expected: SymInt = 1;
   for (const dim of order) {
     if (!symEq(strides[dim], expected)) return false;

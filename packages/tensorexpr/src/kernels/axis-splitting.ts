@@ -1,4 +1,15 @@
-import { keepsGuards, symEq, symFloorDiv, symGe, symGt, symLt, symMod, symMul, type SymInt } from '@cresset/tensor';
+import {
+  keepsGuards,
+  symCompare,
+  symEq,
+  symFloorDiv,
+  symGe,
+  symGt,
+  symLt,
+  symMod,
+  symMul,
+  type SymInt,
+} from '@cresset/tensor';
 import { axis, binary, constant, param } from '../expressions/builders.ts';
 import { childrenOf } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
@@ -103,10 +114,8 @@ export class AxisSplitting {
   #split(candidate: AxisExpr, breaks: Set<SymInt>): void {
     const extent = fixedValue(candidate.extent);
     if (extent === null) return;
-    const cuts = [...breaks]
-      .filter((cut) => symGt(cut, 1) && symLt(cut, extent))
-      .sort((a, b) => (symLt(a, b) ? -1 : symEq(a, b) ? 0 : 1))
-      .filter((cut, at, all) => at === 0 || !symEq(cut, all[at - 1]));
+    // Of two that are the same, one part has one step.
+    const cuts = [...breaks].filter((cut) => symGt(cut, 1) && symLt(cut, extent)).sort(symCompare);
     if (cuts.length === 0) return;
     const bounds = [1, ...cuts, extent];
     if (bounds.some((bound, index) => index > 0 && !divides(bounds[index - 1], bound))) return;

@@ -1,4 +1,15 @@
-import { keepsGuards, peek, symBelow, symEq, symGe, symLt, symMatches, symMul, type SymInt } from '@cresset/tensor';
+import {
+  keepsGuards,
+  peek,
+  symBelow,
+  symCompare,
+  symEq,
+  symGe,
+  symLt,
+  symMatches,
+  symMul,
+  type SymInt,
+} from '@cresset/tensor';
 import { axis, constant, param } from '../expressions/builders.ts';
 import { AxisSplitting } from './axis-splitting.ts';
 import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
@@ -153,8 +164,6 @@ function normaliseRunningSoftmax(kernel: RunningSoftmax): RunningSoftmax {
 
 const hasNoPoints = (axes: readonly AxisExpr[]): boolean => symEq(symPointsOf(axes), 0);
 const hasOnePoint = (axis: AxisExpr): boolean => symEq(symExtentOf(axis), 1);
-/** For sorting, the least first. */
-const bySize = (a: SymInt, b: SymInt): number => (symLt(a, b) ? -1 : symEq(a, b) ? 0 : 1);
 
 function rootsOf(stores: readonly Store[]): Expr[] {
   return stores.flatMap(expressionsOf);
@@ -236,7 +245,7 @@ class IterationSpace {
     const most = Math.max(...counts.values());
     const shares = (loop: AxisExpr): number => (counts.get(loop)! < most && symGe(symExtentOf(loop), 16) ? 1 : 0);
     return [...loops].sort(
-      (a, b) => pinned(b) - pinned(a) || shares(a) - shares(b) || bySize(symExtentOf(a), symExtentOf(b)),
+      (a, b) => pinned(b) - pinned(a) || shares(a) - shares(b) || symCompare(symExtentOf(a), symExtentOf(b)),
     );
   }
 
@@ -269,7 +278,7 @@ class IterationSpace {
         const own = target.terms.get(candidate) ?? 0;
         return symLt(own, 0) ? symMul(own, -1) : own;
       };
-      left = left.sort((a, b) => bySize(stride(b), stride(a)));
+      left = left.sort((a, b) => symCompare(stride(b), stride(a)));
     }
     const loops: AxisExpr[] = [];
     for (let at = 0; at < left.length;) {
@@ -408,22 +417,22 @@ class IterationSpace {
     const range = this.#forms.range(difference);
     if (!range) return null;
     const { low, high } = range;
-    const decide = (always: boolean, never: () => boolean): boolean | null => always || (never() ? false : null);
+    const decide = (always: boolean, never: boolean): boolean | null => always || (never ? false : null);
     const isZero = (): boolean => symMatches(low, 0) && symMatches(high, 0);
     const isNotZero = (): boolean => symBelow(0, low) || symBelow(high, 0);
     switch (expr.fn) {
       case 'lt':
-        return decide(symBelow(high, 0), () => symBelow(-1, low));
+        return decide(symBelow(high, 0), symBelow(-1, low));
       case 'le':
-        return decide(symBelow(high, 1), () => symBelow(0, low));
+        return decide(symBelow(high, 1), symBelow(0, low));
       case 'gt':
-        return decide(symBelow(0, low), () => symBelow(high, 1));
+        return decide(symBelow(0, low), symBelow(high, 1));
       case 'ge':
-        return decide(symBelow(-1, low), () => symBelow(high, 0));
+        return decide(symBelow(-1, low), symBelow(high, 0));
       case 'eq':
-        return decide(isZero(), isNotZero);
+        return decide(isZero(), isNotZero());
       case 'ne':
-        return decide(isNotZero(), isZero);
+        return decide(isNotZero(), isZero());
       default:
         return null;
     }
