@@ -50,8 +50,7 @@ export class SizeGuards {
   }
 
   add(node: SymNode, sign: '==' | '!=' | '<' | '>=', holds: (value: number) => boolean): void {
-    const text = `${node.text} ${sign} 0`;
-    if (!this.guards.has(text)) this.guards.set(text, { node, holds });
+    this.guards.set(`${node.text} ${sign} 0`, { node, holds });
   }
 }
 

@@ -118,8 +118,7 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
       uniformAlignment: gpuDevice.limits.minUniformBufferOffsetAlignment,
       bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
       prepare: (kernel, now) => this.#prepareWhole(kernel, now),
-      isOne: (kernel, normal) => this.#isOne(kernel, normal, null),
-      isTuned: () => this.tuner !== null,
+      device: this,
       launchesOf: (kernel, temporary) => this.#launchesOf(kernel, temporary),
       enqueue: (prepared, storages) => {
         this.checkUsable();
@@ -228,11 +227,11 @@ export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
     if (!canBind(kernel, this.capabilities)) return null;
     const normal = normalise(runningSoftmaxOf(now) ?? now);
     const chunks = this.tuner?.chooseChunks(normal) ?? null;
-    return this.#isOne(kernel, normal, chunks) ? this.#prepare(normal, kernel, chunks) : null;
+    return this.isOne(kernel, normal, chunks) ? this.#prepare(normal, kernel, chunks) : null;
   }
 
   /** Whether a kernel with that form is one launch. */
-  #isOne(kernel: Kernel, normal: NormalForm, chunks: TunedCut | null): boolean {
+  isOne(kernel: Kernel, normal: NormalForm, chunks: TunedCut | null = null): boolean {
     let isOne = true;
     const { storage } = kernel.stores[0].operand.tensor;
     const temporary = (sizes: readonly number[], dtype: ScalarType): Tensor => {

@@ -8,7 +8,6 @@ import {
   type DeviceCapabilities,
   type Kernel,
   type LaunchRecorder,
-  type NormalForm,
   type PreparedLaunch,
   type RecordedLaunch,
   type ScheduledLaunch,
@@ -32,10 +31,7 @@ export interface CommandListHost {
   bufferOf(handle: DeviceBuffer): PooledBuffer;
   /** A kernel made ready, where it is one launch. @param now the kernel with the numbers of now */
   prepare(kernel: Kernel, now: Kernel): PreparedKernel | null;
-  /** Whether a kernel with that form is one launch. */
-  isOne(kernel: Kernel, normal: NormalForm): boolean;
-  /** Whether schedules are chosen by what was measured. */
-  isTuned(): boolean;
+  readonly device: WebGpuDevice;
   launchesOf(kernel: Kernel, temporary: TemporaryTensor): readonly PreparedKernel[];
   enqueue(prepared: PreparedKernel, storages: readonly Storage[]): void;
   readonly capabilities: DeviceCapabilities;
@@ -91,7 +87,7 @@ export class CommandLists implements LaunchRecorder {
   }
 
   prepare(kernel: Kernel): PreparedKernel | null {
-    const isSized = isSymbolicKernel(kernel) && !this.host.isTuned();
+    const isSized = isSymbolicKernel(kernel) && !this.host.device.tuner;
     return isSized ? this.#sized.of(kernel)() : this.host.prepare(kernel, withSizesOfNow(kernel));
   }
 

@@ -21,7 +21,7 @@ export function sizedLaunch(kernel: Kernel, host: CommandListHost): () => Prepar
   const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
   let last: PreparedKernel | null = null;
   const ofNow = (): PreparedKernel | null => {
-    if (!host.isOne(kernel, normal)) return null;
+    if (!host.device.isOne(kernel, normal)) return null;
     const launch = chooseSchedule(normal, capabilities);
     const grid = gridOf(launch.workgroups, capabilities);
     const before = last?.launches[0];

@@ -111,7 +111,7 @@ function checkIndex(self: Tensor, index: Tensor | null, at: number): void {
   if (!isMask(index)) return;
   index.symSizes.forEach((size, dim) => {
     check(
-      symEq(size, self.symSizes[at + dim]),
+      symEq(size, self.symSizes[at + dim] ?? -1),
       () =>
         `The shape of the mask [${index.sizes.join(', ')}] at index ${dim} does not match the shape of the indexed tensor [${self.sizes.join(', ')}] at index ${at + dim}`,
       'IndexError',

@@ -122,7 +122,7 @@ function instanceNormShape({ use_input_stats: training, ...args }: InstanceNormA
     training || (mean !== null && variance !== null),
     'Expected running_mean and running_var to be defined when use_input_stats is false',
   );
-  const [batch, channels] = input.symSizes;
+  const [batch = NaN, channels = NaN] = input.symSizes;
   for (const name of ['weight', 'bias'] as const) {
     const tensor = args[name];
     check(
