@@ -28,7 +28,7 @@ import { compileVectors, hasRelaxedSimd } from '../engine-features.ts';
 import type { WasmIntegerProducts } from '../integers/integer-products.ts';
 import { LinearMemory, MOST_MEMORY } from '../linear-memory.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
-import { LaunchLists } from './launch-lists.ts';
+import { CommandLists } from './command-lists.ts';
 import type { LaunchProbe } from './launch-probe.ts';
 import { hasLongPoints, withShortPoints } from './long-loops.ts';
 import { bytesOfBlock, writeParams, writePlaces } from './launch-memory.ts';
@@ -66,7 +66,7 @@ export class WasmDevice implements ComputeDevice {
   spare: ArrayBuffer[] = [];
   readonly linear: LinearMemory;
   readonly launches: Launches;
-  readonly recorder = new LaunchLists(this);
+  readonly recorder = new CommandLists(this);
   readonly turns = new Turns((error) => this.fail(error));
   /** Who watches; null unless kernels are being profiled. */
   probe: LaunchProbe | null = null;

@@ -41,7 +41,7 @@ export interface CommandListHost {
 /** Sets of buffers a launch is remembered with: outputs and inputs trade places from run to run. */
 const rememberedSets = 4;
 
-interface ListedLaunch {
+interface Command {
   readonly program: Program;
   readonly places: readonly number[];
   readonly offsets: readonly number[];
@@ -62,7 +62,7 @@ class WebGpuCommandList implements CommandList {
   scratchGeneration = -1;
 
   constructor(
-    readonly launches: ListedLaunch[],
+    readonly launches: Command[],
     readonly given: number,
     public scratch: readonly ScratchPlace[],
     /** The params of all launches, as they lie in `uniforms`. */
@@ -124,7 +124,7 @@ export class CommandLists implements LaunchRecorder {
       return start;
     });
     const words = new Int32Array(byteLength / 4);
-    const launches = recorded.map((each, at): ListedLaunch => {
+    const launches = recorded.map((each, at): Command => {
       for (const wish of (each.launch as PreparedKernel).wishes) wish.recorded();
       return { ...listed(each, words, starts[at]), words: null };
     });
@@ -216,7 +216,7 @@ export class CommandLists implements LaunchRecorder {
     return buffer;
   }
 
-  #commandOf(launch: ListedLaunch, list: WebGpuCommandList): DispatchCommand {
+  #commandOf(launch: Command, list: WebGpuCommandList): DispatchCommand {
     const { program, places, offsets, x, y, words, open, recent } = launch;
     const { bound } = list;
     for (let at = 0; at < recent.length; at++) {
@@ -240,7 +240,7 @@ export function recordOn(device: WebGpuDevice): void {
 }
 
 /** A launch as one of a list, its params written to `words`, from byte `start` on. */
-function listed({ launch, places }: RecordedLaunch, words: Int32Array<ArrayBuffer>, start: number): ListedLaunch {
+function listed({ launch, places }: RecordedLaunch, words: Int32Array<ArrayBuffer>, start: number): Command {
   const { program, params, x, y } = launch as PreparedKernel;
   void program.compile();
   program.uniforms.write(params, words, new Float32Array(words.buffer), start / 4);

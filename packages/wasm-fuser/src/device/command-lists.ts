@@ -17,7 +17,7 @@ import { PIECE_STEPS, type PreparedKernel } from './programs.ts';
 import type { Work } from './turns.ts';
 import type { WasmBuffer } from './wasm-buffer.ts';
 
-interface ListedLaunch {
+interface Command {
   readonly prepared: PreparedKernel;
   readonly places: readonly number[];
   /** Which of those given it writes. */
@@ -31,12 +31,12 @@ interface ListedLaunch {
   readonly kept: KeptSides | null;
 }
 
-class WasmLaunchList implements CommandList {
+class WasmCommandList implements CommandList {
   /** Blocks that launches have instead, by their addresses: how large they are. */
   readonly ownBlocks = new Map<number, number>();
 
   constructor(
-    readonly launches: ListedLaunch[],
+    readonly launches: Command[],
     readonly given: number,
     /** Which of those given are written. */
     readonly stored: readonly number[],
@@ -68,7 +68,7 @@ function scratchLayout(scratch: readonly number[]): ScratchLayout {
 }
 
 /** Launches as lists: params that are written once, scratch memory for all lists, and packed weights that stay. */
-export class LaunchLists implements LaunchRecorder {
+export class CommandLists implements LaunchRecorder {
   listener: ((launch: PreparedLaunch) => void) | null = null;
   #scratch = 0;
   #scratchBytes = 0;
@@ -111,10 +111,10 @@ export class LaunchLists implements LaunchRecorder {
     const blocks = this.device.takeMemory(byteLength);
     const launches = recorded.map((each, at) => this.#listed(each, blocks + starts[at], given, null));
     const stored = [...new Set(launches.flatMap((launch) => launch.stored))];
-    return new WasmLaunchList(launches, given, stored, scratchLayout(scratch), blocks, byteLength);
+    return new WasmCommandList(launches, given, stored, scratchLayout(scratch), blocks, byteLength);
   }
 
-  #listed({ launch, places }: RecordedLaunch, block: number, given: number, before: KeptSides | null): ListedLaunch {
+  #listed({ launch, places }: RecordedLaunch, block: number, given: number, before: KeptSides | null): Command {
     const prepared = launch as PreparedKernel;
     writeParams(this.device.linear, block, prepared.signature);
     const open = prepared.params.flatMap(({ open: number }, param) =>
@@ -126,7 +126,7 @@ export class LaunchLists implements LaunchRecorder {
   }
 
   change(listed: CommandList, changed: ReadonlyMap<number, RecordedLaunch>, scratch: readonly number[]): void {
-    const list = listed as WasmLaunchList;
+    const list = listed as WasmCommandList;
     // Replays that wait go by what the list was.
     this.device.turns.after(() => {
       for (const [at, launch] of changed) {
@@ -139,7 +139,7 @@ export class LaunchLists implements LaunchRecorder {
   }
 
   /** A block of its own for a launch that may have more params than it had. */
-  #blockFor({ ownBlocks }: WasmLaunchList, block: number, byteLength: number): number {
+  #blockFor({ ownBlocks }: WasmCommandList, block: number, byteLength: number): number {
     if ((ownBlocks.get(block) ?? 0) >= byteLength) return block;
     if (ownBlocks.delete(block)) this.device.linear.give(block);
     const own = this.device.takeMemory(byteLength);
@@ -148,7 +148,7 @@ export class LaunchLists implements LaunchRecorder {
   }
 
   replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void {
-    const list = listed as WasmLaunchList;
+    const list = listed as WasmCommandList;
     const buffers = (given as readonly WasmBuffer[]).slice(0, list.given);
     for (const place of list.stored) buffers[place].writes++;
     this.device.counters.dispatches += list.launches.length;
@@ -158,7 +158,7 @@ export class LaunchLists implements LaunchRecorder {
     }));
   }
 
-  *#run(list: WasmLaunchList, given: readonly WasmBuffer[], numbers: readonly (number | bigint)[]): Work {
+  *#run(list: WasmCommandList, given: readonly WasmBuffer[], numbers: readonly (number | bigint)[]): Work {
     const scratch = this.#takeScratch(list.scratch.byteLength);
     const bound: Place[] = [...given];
     for (const { address, byteLength } of list.scratch.places) bound.push({ address: scratch + address, byteLength });
@@ -194,7 +194,7 @@ export class LaunchLists implements LaunchRecorder {
   }
 
   forget(listed: CommandList): void {
-    const { launches, blocks, ownBlocks } = listed as WasmLaunchList;
+    const { launches, blocks, ownBlocks } = listed as WasmCommandList;
     this.device.turns.after(() => {
       for (const block of [blocks, ...ownBlocks.keys()]) this.device.linear.give(block);
       for (const { kept } of launches) kept?.dispose();
