@@ -2,7 +2,8 @@ import type { Graph, Node, ScriptFunction } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
 import type { ScriptObject } from '@cresset/tensor';
 import { describeMeasured, describeSchedule, whyScheduled } from '@cresset/tensorexpr';
-import type { RecordedStretch } from './run/planner.ts';
+import { programText } from './plan/program/program-text.ts';
+import type { StretchSummary } from './run/planner.ts';
 import type { ScriptModule } from './script-module.ts';
 import type { DeviceReport } from './worker/core-requests.ts';
 import type { PartUse } from './worker/part-loader.ts';
@@ -35,9 +36,11 @@ export interface KernelReport {
 }
 
 /** A stretch of a function that was recorded, for people to read. */
-export interface StretchReport extends Omit<RecordedStretch, 'scheduled'> {
+export interface StretchReport extends StretchSummary {
   /** Those of its launches, in their order; empty where the device is no GPU. */
   readonly kernels: readonly KernelReport[];
+  /** What the latest recording does with each replay, a step a line; empty where that is not kept. */
+  readonly program: string;
 }
 
 /** What a method was compiled to. */
@@ -92,14 +95,14 @@ export function explainFunction(
   const operators = [...uses].map(([name, use]) => ({ name, ...use })).sort((a, b) => b.count - a.count);
   const text = (each: Graph): string => each.toString({ sourceRanges: false });
   const stages = [...module.stagesOf(fn, receiver)].map(([name, stage]) => ({ name, graph: text(stage) }));
-  const stretches = (planner?.report(code) ?? []).map(({ scheduled, ...stretch }): StretchReport => {
+  const stretches = (planner?.report(code) ?? []).map(({ scheduled, program, ...stretch }): StretchReport => {
     const kernels = scheduled.map((launch) => ({
       label: launch.label,
       schedule: describeSchedule(launch.schedule),
       reason: whyScheduled(launch, device!.capabilities),
       measured: describeMeasured(launch),
     }));
-    return { ...stretch, kernels };
+    return { ...stretch, kernels, program: program ? programText(program) : '' };
   });
   return { method: fn.name, operators, fusionGroups, graph: text(graph), stages, stretches };
 }

@@ -21,6 +21,7 @@ export { withoutKnownValues, type WithoutKnownValues } from './fusion/known-valu
 export { neutralElement } from './expressions/neutral-element.ts';
 export { normalise, type NormalContraction, type NormalForm, type NormalKernel } from './kernels/normalise.ts';
 export * from './expressions/operand.ts';
+export { kernelText } from './text/kernel-text.ts';
 export { longReduction, withReplacement } from './kernels/long-reduction.ts';
 export { stagesOf, type TemporaryTensor } from './schedules/reduction-stages.ts';
 export { isSameExpr } from './expressions/same-expr.ts';

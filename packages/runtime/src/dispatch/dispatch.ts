@@ -30,7 +30,7 @@ import {
   hasSymbols,
 } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { DeviceLaunches } from './device-launches.ts';
+import { DeviceLowering } from './device-lowering.ts';
 import type { Execution } from '../run/execution.ts';
 import { expectTensors, type OperatorBinding } from '../interpreter/code/operator-binding.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
@@ -183,7 +183,7 @@ function computeWhereBest(
   };
   const refusal = callRefusal(call, context.device!.capabilities);
   if (refusal !== null) return onHost(refusal);
-  const launches = new DeviceLaunches(execution, name, place);
+  const launches = new DeviceLowering(execution, name, place);
   let results: Invocation | null = null;
   try {
     // A member of a group that is called by itself has arguments of its own.

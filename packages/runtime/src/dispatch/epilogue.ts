@@ -23,7 +23,7 @@ import {
   type Store,
   loadsIn,
 } from '@cresset/tensorexpr';
-import type { CapturedLaunches } from './captured-launches.ts';
+import type { DeviceLowering } from './device-lowering.ts';
 import {
   allocateLike,
   composeMembers,
@@ -55,7 +55,7 @@ export function runWithEpilogue(
   outputs: readonly number[],
   values: readonly IValue[],
   label: string,
-  launches: CapturedLaunches,
+  launches: DeviceLowering,
 ): AnchorResult | null {
   const args = anchor.inputs.map((input) => values[input]);
   const metas = outputShapes(anchor.row, boxingOf(anchor.row).unbox(args));

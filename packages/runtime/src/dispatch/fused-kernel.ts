@@ -30,7 +30,7 @@ import {
   type SymInt,
 } from '@cresset/tensor';
 import { cast, computesDoubles, exprTypeOf, unary, type Expr, type LoopNest, type Store } from '@cresset/tensorexpr';
-import type { CapturedLaunches } from './captured-launches.ts';
+import type { DeviceLowering } from './device-lowering.ts';
 
 /** A pointwise operator of a group; operands are positions in the group's list of values. */
 export interface PointwiseMember {
@@ -68,7 +68,7 @@ export function runFused(
   outputs: readonly number[],
   values: readonly IValue[],
   label: string,
-  launches: CapturedLaunches,
+  launches: DeviceLowering,
   concatenation: Concatenation | null = null,
 ): Tensor[] | null {
   const layouts = inferLayouts(members, values, launches.device.capabilities);
@@ -201,7 +201,7 @@ function makeNests(
   layouts: readonly IValue[],
   places: readonly Place[],
   label: string,
-  launches: CapturedLaunches,
+  launches: DeviceLowering,
 ): LoopNest[] {
   const results = places.map(({ target }) => target);
   const positions = places.map(({ position }) => position);
@@ -240,7 +240,7 @@ export function composeMembers(
   members: readonly PointwiseMember[],
   layouts: readonly IValue[],
   elements: Map<number, TensorElement>,
-  launches: CapturedLaunches,
+  launches: DeviceLowering,
 ): void {
   for (const { row, inputs, output } of members) {
     const args: Record<string, unknown> = boxingOf(row).unbox(inputs.map((input) => layouts[input]));

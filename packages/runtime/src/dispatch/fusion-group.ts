@@ -2,7 +2,7 @@ import { TensorType, type Graph, type Node } from '@cresset/ir';
 import { deviceRefusal, OperatorCall, OperatorError, type OperatorRow } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from '../interpreter/code/constant-value.ts';
-import { CapturedLaunches } from './captured-launches.ts';
+import { DeviceLowering } from './device-lowering.ts';
 import {
   bringToHost,
   callPrepared,
@@ -119,7 +119,7 @@ export class FusionGroup {
     const isOnHost = tensors.every(({ storage }) => storage.isOnHost);
     const repeated = isOnHost ? null : this.#repeat(values, execution);
     if (repeated) return own(execution, tensors, repeated);
-    const launches = new CapturedLaunches(execution, this.label, place);
+    const launches = new DeviceLowering(execution, this.label, place, true);
     try {
       if (isOnHost && this.#isSmall(tensors, values, execution.context.limits.smallWork)) return null;
       const results = this.#lower(values, launches, execution.ledger);
@@ -135,7 +135,7 @@ export class FusionGroup {
   }
 
   /** @param ledger is told of what is made on the way, where that is memory of the run */
-  #lower(values: IValue[], launches: CapturedLaunches, ledger: StorageLedger | null): readonly IValue[] | null {
+  #lower(values: IValue[], launches: DeviceLowering, ledger: StorageLedger | null): readonly IValue[] | null {
     return this.#anchor
       ? this.#runFromAnchor(this.#anchor, values, launches, ledger)
       : this.#launchPointwise(values, launches);
@@ -172,7 +172,7 @@ export class FusionGroup {
     return small;
   }
 
-  #launchPointwise(values: readonly IValue[], launches: CapturedLaunches): Tensor[] | null {
+  #launchPointwise(values: readonly IValue[], launches: DeviceLowering): Tensor[] | null {
     const members = this.#pointwise;
     return runFused(members, this.#outputs, values, this.label, launches, this.#concatenation);
   }
@@ -180,7 +180,7 @@ export class FusionGroup {
   #runFromAnchor(
     anchor: Member,
     values: IValue[],
-    launches: CapturedLaunches,
+    launches: DeviceLowering,
     ledger: StorageLedger | null,
   ): readonly IValue[] | null {
     const args = anchor.inputs.map((input) => values[input]);

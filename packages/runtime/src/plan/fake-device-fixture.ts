@@ -10,8 +10,8 @@ import {
   type RecordedLaunch,
 } from '@cresset/tensorexpr';
 import { plainGpu } from '../../../../test-setup/plain-gpu.ts';
-import { prepared, run, type Contents } from './launches/launches-fixture.ts';
-import { noteOf } from './recording/recording-notes.ts';
+import { prepared, run, type Contents } from './passes/launches-fixture.ts';
+import { launchStep } from './program/launch-program.ts';
 
 /** A buffer that holds bytes as they lie on the host. */
 export interface FakeBuffer extends DeviceBuffer {
@@ -36,6 +36,7 @@ export class FakeDevice {
   }
 
   readonly recorder = {
+    record: () => ({ byteLength: 64 }),
     replay: (_: CommandList, given: readonly DeviceBuffer[], numbers: readonly (number | bigint)[]) => {
       this.replays.push({ buffers: [...given], numbers: [...numbers] });
     },
@@ -151,5 +152,5 @@ function compute(
       new Float32Array((buffers[at] as FakeBuffer).bytes.buffer as ArrayBuffer),
     ]),
   );
-  run([noteOf(launch)], contents, (points) => [...Array(points).keys()], numbers);
+  run([launchStep(launch)], contents, (points) => [...Array(points).keys()], numbers);
 }

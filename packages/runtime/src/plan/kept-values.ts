@@ -151,8 +151,8 @@ export class KeptValues {
     return this.#varying.get(object)?.has(slot) === true;
   }
 
-  /** What the launch of a kernel makes. Whoever takes it releases it. @param inputs what it is made of, in words */
-  take(launch: PreparedLaunch, kernel: Kernel, made: KeptTensor, inputs: readonly string[]): KeptValue {
+  /** What the launch of a kernel makes. Whoever takes it releases it. @param inputs what it is made of, by keys and serial numbers */
+  take(launch: PreparedLaunch, kernel: Kernel, made: KeptTensor, inputs: readonly (string | number)[]): KeptValue {
     const { key: structure, params } = signatureOf(normalise(kernel));
     const key = `${structure}(${params.map(({ value }) => value).join()};${inputs.join()})`;
     let value = this.#values.get(key);

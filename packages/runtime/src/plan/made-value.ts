@@ -1,6 +1,7 @@
 import type { Type, TupleType } from '@cresset/ir';
 import {
   List,
+  realType,
   Tensor,
   Tuple,
   type IValue,
@@ -32,6 +33,27 @@ export type MadeValue =
   /** Items are numbers of values that are made before. */
   | { readonly kind: 'list'; readonly elementType: Type; readonly items: readonly number[] }
   | { readonly kind: 'tuple'; readonly type: TupleType | null; readonly items: readonly number[] };
+
+/**
+ * How a tensor, a list or a tuple is made; any other value is the same again.
+ *
+ * @param itemOf the number of what is made for an item
+ * @param storageOf the number of a storage, of elements of a dtype
+ */
+export function recipeOf(
+  value: IValue,
+  itemOf: (item: IValue, at: number) => number,
+  storageOf: (storage: Storage, dtype: ScalarType) => number,
+): MadeValue {
+  if (value instanceof Tensor) {
+    const { dtype, symSizes: sizes, symStrides: strides, symStorageOffset: offset, requiresGrad } = value;
+    const storage = storageOf(value.storage, realType(dtype));
+    return { kind: 'tensor', storage, dtype, sizes, strides, offset, requiresGrad };
+  }
+  if (value instanceof List) return { kind: 'list', elementType: value.elementType, items: value.items.map(itemOf) };
+  if (value instanceof Tuple) return { kind: 'tuple', type: value.type, items: value.items.map(itemOf) };
+  return { kind: 'same', value };
+}
 
 /** Makes values in order, out of live-ins and storages. */
 export function makeValues(

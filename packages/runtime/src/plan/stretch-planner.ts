@@ -7,19 +7,19 @@ import type { Instruction } from '../interpreter/code/instruction.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
 import type { LoweredWork, Planner, RecordedStretch } from '../run/planner.ts';
+import { countNames } from '../run/run-counters.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import type { LoopRolling, RuntimeServices } from '../services.ts';
 import { KnownCalls } from './calls/known-calls.ts';
 import { KeptValues } from './kept-values.ts';
 import { loopBodyAt, type LoopBody, type LoopInProgress } from './recording/loop-body.ts';
 import { placeOfDim, type MovedSizes } from './recording/live-in-table.ts';
-import type { Recorded } from './recording/recorded.ts';
 import { isSettled } from './recording/recorded-sizes.ts';
 import { maxLaunches, Recording } from './recording/recording.ts';
 import { refusalOf } from './recording/recordable.ts';
 import { SeenVisits } from './seen-visits.ts';
-import { makeStretch } from './stretch-builder.ts';
-import type { Stretch } from './stretch.ts';
+import { makeProgram } from './passes/make-program.ts';
+import { Stretch } from './stretch.ts';
 
 /** Recordings of a context: the one that was not used for longest goes first. */
 const maxStretches = 2048;
@@ -199,9 +199,9 @@ export class StretchPlanner implements Planner {
 
   #matches(stretch: Stretch, frame: Frame, callers: () => CallInProgress[]): boolean {
     return (
-      stretch.gradEnabled === this.context.gradEnabled &&
+      stretch.place.gradEnabled === this.context.gradEnabled &&
       stretch.matches(frame, this.context, this.#device) &&
-      (stretch.callers === null || areSameCalls(stretch.callers, callers()))
+      (stretch.place.callers === null || areSameCalls(stretch.place.callers, callers()))
     );
   }
 
@@ -214,7 +214,7 @@ export class StretchPlanner implements Planner {
     stretch.lastUse = ++this.#clock;
     // Errors are told at an instruction that has begun.
     frame.programCounter++;
-    if (stretch.callers) this.context.faults.expect();
+    if (stretch.place.callers) this.context.faults.expect();
     try {
       stretch.replay(frame, execution, this.#device, this.#recorder);
     } catch (error) {
@@ -226,7 +226,7 @@ export class StretchPlanner implements Planner {
     const { varying } = stretch;
     for (const { object, slot } of varying) this.#kept.noteVarying(object, slot);
     if (varying.length > 0) this.#forget(stretch);
-    return stretch.instructions;
+    return stretch.place.instructions;
   }
 
   // ---- loops
@@ -251,8 +251,8 @@ export class StretchPlanner implements Planner {
     const site = this.#siteAt(frame, start);
     const isWhole = end === loop.body.end && recording.launches.length > 0 && recording.isWhole;
     const tools = { context: this.context, device: this.#device, recorder: this.#recorder };
-    const rolled = isWhole && this.#rolling!.roll(recording, loop, tools);
-    const stretch = rolled && this.#make(rolled, recording.callers, end);
+    const isRolled = isWhole && this.#rolling!.roll(recording, loop, tools);
+    const stretch = isRolled ? this.#make(recording, end) : null;
     recording.close();
     const { rolled: known, refused } = site.loop!;
     if (!stretch) {
@@ -260,7 +260,7 @@ export class StretchPlanner implements Planner {
       if (refused.length > maxRefused) site.loop = null;
       return;
     }
-    known.push(stretch);
+    add(known, stretch);
     this.#stretches.set(stretch, site);
     if (known.length > maxRolled) this.#forget(leastUsed(known));
   }
@@ -359,11 +359,11 @@ export class StretchPlanner implements Planner {
     for (const { place, symbol } of opened) {
       site.settled.set(place, isSettled(env!, symbol) ? (site.settled.get(place) ?? 0) + 1 : 0);
     }
-    const stretch = this.#make(recording, recording.callers, end);
+    const stretch = this.#make(recording, end);
     recording.close();
     if (site.last) site.last.next = stretch;
     site.last = stretch;
-    site.stretches.push(stretch);
+    add(site.stretches, stretch);
     stretch.number = ++site.recorded;
     site.varyingKnown = site.varying.size;
     this.#stretches.set(stretch, site);
@@ -373,11 +373,14 @@ export class StretchPlanner implements Planner {
     }
   }
 
-  #make(recorded: Recorded, callersOf: () => CallInProgress[], end: number): Stretch {
-    const callers = callersOf().slice(0, -1);
+  #make(recording: Recording, end: number): Stretch {
+    const { instructions, labels, gradEnabled, notesFaults } = recording;
+    const callers = notesFaults ? recording.callers().slice(0, -1) : null;
     const kept = this.context.budget ? null : this.#kept;
     const { joinedNodes } = this.context.limits;
-    const stretch = makeStretch(recorded, end, callers, this.#device, this.#recorder, { kept, joinedNodes });
+    const program = makeProgram(recording, end, this.#device, this.#recorder, { kept, joinedNodes });
+    const place = { end, instructions, labels: countNames(labels), gradEnabled, callers };
+    const stretch = new Stretch(place, program, this.#device, this.#recorder, kept);
     stretch.lastUse = ++this.#clock;
     this.#launches += stretch.launchCount;
     return stretch;
@@ -459,13 +462,31 @@ function symbolsAt(site: Site | undefined): MovedSizes {
   return new Map(moved.filter(([, dims]) => dims.size > 0));
 }
 
+/** Adds a recording of a place: of those before, what they came to is not kept, since kernels hold on to tensors. */
+function add(stretches: Stretch[], stretch: Stretch): void {
+  for (const other of stretches) other.program = null;
+  stretches.push(stretch);
+}
+
 /** What is said of the recordings of one place; nothing where there are none. */
 function reportOf(stretches: readonly Stretch[], endsAt: string, reason: string): RecordedStretch[] {
   if (stretches.length === 0) return [];
   const longest = stretches.reduce((a, b) => (b.launchCount > a.launchCount ? b : a));
-  const { instructions, launchCount: launches, scheduled, onHost } = longest;
+  const { place, launchCount: launches, scheduled, onHost } = longest;
   const patched = [...new Set(stretches.flatMap((stretch) => stretch.patched))].sort();
-  return [{ instructions, launches, scheduled, recordings: stretches.length, onHost, endsAt, reason, patched }];
+  return [
+    {
+      instructions: place.instructions,
+      launches,
+      scheduled,
+      recordings: stretches.length,
+      onHost,
+      endsAt,
+      reason,
+      patched,
+      program: stretches.find((stretch) => stretch.program)?.program ?? null,
+    },
+  ];
 }
 
 function leastUsed(stretches: Iterable<Stretch>): Stretch {

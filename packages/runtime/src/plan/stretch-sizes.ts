@@ -1,4 +1,4 @@
-import { deviceByteLength, type ScalarType, type ShapeEnv, type Storage, type SymNode } from '@cresset/tensor';
+import { deviceByteLength, hint, type ScalarType, type ShapeEnv, type Storage, type SymInt } from '@cresset/tensor';
 import type { Binding, CommandList, ComputeDevice, Kernel, LaunchRecorder, RecordedLaunch } from '@cresset/tensorexpr';
 
 /** A launch of a list whose kernel has sizes that may be others. */
@@ -13,11 +13,7 @@ export interface SizedLaunch {
 }
 
 /** A scratch buffer: as large as the largest of what lies in it one after the other. */
-export interface SizedScratch {
-  /** Bytes of the largest of those that are always as large. */
-  readonly byteLength: number;
-  readonly values: readonly { readonly dtype: ScalarType; readonly bytes: SymNode }[];
-}
+export type SizedScratch = readonly { readonly dtype: ScalarType; readonly bytes: SymInt }[];
 
 /** What of a list is made for some sizes. */
 interface MadeForSizes {
@@ -65,8 +61,8 @@ export class StretchSizes {
       if (!launch?.bindings.every((each) => bindings.some((known) => isSameStorage(known, each)))) return null;
       launches.set(at, { launch, places: launch.bindings.map(({ operand }) => placeOf(operand.tensor.storage)) });
     }
-    const scratch = this.scratch.map(({ byteLength, values }) =>
-      Math.max(byteLength, ...values.map(({ dtype, bytes }) => deviceByteLength(device, dtype, bytes.value))),
+    const scratch = this.scratch.map((values) =>
+      Math.max(...values.map(({ dtype, bytes }) => deviceByteLength(device, dtype, hint(bytes)))),
     );
     return { launches, scratch };
   }

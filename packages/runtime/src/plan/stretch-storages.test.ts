@@ -1,10 +1,12 @@
 import { CressetError } from '@cresset/ir';
-import { Storage } from '@cresset/tensor';
+import { Storage, Tensor } from '@cresset/tensor';
 import { expect, test } from 'vitest';
 import { StorageLedger } from '../memory/storage-ledger.ts';
 import { FakeDevice, type FakeBuffer } from './fake-device-fixture.ts';
 import type { KeptValue, KeptValues } from './kept-values.ts';
-import { StretchStorages, type BoundStorage, type StorageSource } from './stretch-storages.ts';
+import { elementOf, nestOf, prepared } from './passes/launches-fixture.ts';
+import type { LaunchProgram, ProgramStep, ProgramStorage } from './program/launch-program.ts';
+import { StretchStorages, type BoundStorage } from './stretch-storages.ts';
 
 const floats = (...values: number[]): Storage => Storage.onHost(Float32Array.from(values).buffer as ArrayBuffer);
 const bound = (storage: number, others: Partial<BoundStorage> = {}): BoundStorage => ({
@@ -17,17 +19,28 @@ const bound = (storage: number, others: Partial<BoundStorage> = {}): BoundStorag
 const elementsOf = (buffer: unknown): number[] =>
   Array.from(new Float32Array((buffer as FakeBuffer).bytes.slice().buffer));
 
+type Described = readonly [Storage, ProgramStorage['kind'], Partial<ProgramStorage>?];
+
+/** A program that has these storages, and no launches. */
+function programOf(described: readonly Described[], steps: readonly ProgramStep[] = []): LaunchProgram {
+  const storages = described.map(([storage, kind, others]): [Storage, ProgramStorage] => [
+    storage,
+    { kind, dtype: 'float32', layout: 'float32', ...others },
+  ]);
+  return { steps, storages: new Map(storages), env: null };
+}
+
 /** What a stretch has: an argument, a constant, what outlives it, a copy of what the host made, and what the host makes for it alone. */
 function storagesOf(fixed = floats(1, 2), copied = floats(3, 4)): StretchStorages {
-  const sources: StorageSource[] = [
-    { kind: 'given' },
-    { kind: 'given' },
-    { kind: 'fixed', storage: fixed },
-    { kind: 'made', dtype: 'float32', count: 2 },
-    { kind: 'copied', from: copied },
-  ];
+  const program = programOf([
+    [floats(0, 0), 'given'],
+    [floats(0, 0), 'passing'],
+    [fixed, 'fixed'],
+    [floats(0, 0), 'new'],
+    [floats(0, 0), 'copied', { copy: copied }],
+  ]);
   const all = [bound(0), bound(1, { isPassing: true }), bound(2), bound(3, { stored: true }), bound(4)];
-  return new StretchStorages(sources, all, [], []);
+  return new StretchStorages(program, all, null);
 }
 
 function give(storages: StretchStorages, ...given: Storage[]): void {
@@ -127,17 +140,17 @@ test('what is made of parameters is worked out anew where it is out of date, and
   let isFresh = true;
   const released: KeptValue[] = [];
   const values = [value('a', () => isFresh), value('b', () => true), value('c', () => true)];
-  const storages = new StretchStorages(
-    [
-      { kind: 'given' },
-      { kind: 'kept', value: values[0], inputs: [0] },
-      { kind: 'kept', value: values[1], inputs: [1] },
-      { kind: 'kept', value: values[2], inputs: [0] },
-    ],
-    [bound(2)],
-    [],
-    [],
-  );
+  const [given, a, b, c] = Array.from({ length: 4 }, () => Tensor.empty([2], 'float32'));
+  const keep = (from: Tensor, to: Tensor): ProgramStep => {
+    const kernel = nestOf('mul', [to], (axes) => [elementOf(from, axes)]);
+    return { op: 'keep', storage: to.storage, launch: prepared([kernel]), kernel };
+  };
+  const kept = [a, b, c].map(({ storage }): Described => [storage, 'kept']);
+  const program = programOf([[given.storage, 'given'], ...kept], [keep(given, a), keep(a, b), keep(given, c)]);
+  const waiting = [...values];
+  const storages = new StretchStorages(program, [bound(2)], { take: () => waiting.shift()! });
+  // They are there from the beginning.
+  expect(worked.splice(0)).toEqual(['a', 'b', 'c']);
   const replay = (): void => {
     give(storages, floats(1, 2));
     expect(storages.canReachDevice(fake.device)).toBe(true);

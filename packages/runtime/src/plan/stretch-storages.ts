@@ -1,27 +1,18 @@
 import {
   deviceByteLength,
+  elementSize,
   Storage,
   type DeviceBuffer,
   type DeviceLayout,
   type ScalarType,
   hint,
+  symFloorDiv,
   type SymInt,
 } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
-import type { KeptValue, KeptValues } from './kept-values.ts';
-
-/** A storage that a replay works with, beside the scratch buffers of its list. */
-export type StorageSource =
-  /** The storage of live-ins. */
-  | { readonly kind: 'given' }
-  | { readonly kind: 'fixed'; readonly storage: Storage }
-  /** Made of parameters; `inputs` are those before it that it is made of. */
-  | { readonly kind: 'kept'; readonly value: KeptValue; readonly inputs: readonly number[] }
-  /** Made anew on the device for each replay: it outlives the stretch. */
-  | { readonly kind: 'made'; readonly dtype: ScalarType; readonly count: SymInt }
-  /** Made anew on the host, with these elements. */
-  | { readonly kind: 'copied'; readonly from: Storage };
+import { inputsOf, type KeptValue, type KeptValues } from './kept-values.ts';
+import { numbersOf, stepsOf, type LaunchProgram } from './program/launch-program.ts';
 
 /** A storage that launches use, and how. */
 export interface BoundStorage {
@@ -32,10 +23,20 @@ export interface BoundStorage {
   readonly isPassing: boolean;
 }
 
-/** A source of one kind, and its place among all. */
-type Placed<Kind extends StorageSource['kind']> = Extract<StorageSource, { readonly kind: Kind }> & {
+/** Made of parameters, of those before it whose numbers are `inputs`. */
+interface KeptStorage {
   readonly at: number;
-};
+  readonly value: KeptValue;
+  readonly inputs: readonly number[];
+}
+
+/** Made anew for each replay: on the device, or on the host with the elements of `from`. */
+interface NewStorage {
+  readonly at: number;
+  readonly from: Storage | null;
+  readonly dtype: ScalarType;
+  readonly count: SymInt;
+}
 
 /** Where nothing is yet, or not any more. */
 const none = null as never;
@@ -44,33 +45,55 @@ const none = null as never;
 export class StretchStorages {
   /** Those of the replay that is about to be or goes on; the ones that were given are put in by whoever finds them. */
   readonly now: Storage[];
-  readonly #fixed: readonly Placed<'fixed'>[];
-  readonly #kept: readonly Placed<'kept'>[];
+  readonly #fixed: { readonly at: number; readonly storage: Storage }[] = [];
+  readonly #kept: KeptStorage[] = [];
   /** Those that have to be worked out once more. */
-  readonly #stale: Placed<'kept'>[] = [];
-  readonly #fresh: readonly (Placed<'made'> | Placed<'copied'>)[];
+  readonly #stale: KeptStorage[] = [];
+  readonly #fresh: NewStorage[] = [];
+  /** Those that the host computes and that outlive the stretch. */
+  readonly #handedOut: number[] = [];
+  /** Of what the host computed, for launches to read. */
+  readonly #copies: Storage[] = [];
   /** Those that the replay finds as they are. */
   readonly #found: readonly BoundStorage[];
   readonly #buffers: DeviceBuffer[];
 
-  /**
-   * @param sources those of live-ins first
-   * @param handedOut storages that the host computes and that outlive the stretch
-   * @param copies of what the host computed, for launches to read
-   */
   constructor(
-    sources: readonly StorageSource[],
+    program: LaunchProgram,
     private readonly bound: readonly BoundStorage[],
-    private readonly handedOut: readonly number[],
-    private readonly copies: readonly Storage[],
+    kept: Pick<KeptValues, 'take'> | null,
   ) {
-    this.now = sources.map(() => none);
+    const numbers = numbersOf(program);
+    const made = new Set<number>();
+    for (const [storage, at] of numbers) {
+      const { kind, dtype, copy = null } = program.storages.get(storage)!;
+      if (kind === 'fixed' || kind === 'faults') {
+        this.#fixed.push({ at, storage: copy ?? storage });
+        if (copy) this.#copies.push(copy);
+      } else if (kind === 'computed') this.#handedOut.push(at);
+      else if (kind === 'new' || kind === 'copied') {
+        const count = symFloorDiv(storage.symBytes ?? storage.byteLength, elementSize(dtype));
+        this.#fresh.push({ at, from: copy, dtype, count });
+        made.add(at);
+      }
+    }
+    this.now = Array.from(numbers, () => none);
     this.#buffers = bound.map(() => none);
-    const placed = sources.map((source, at) => ({ ...source, at }));
-    this.#fixed = placed.filter((source) => source.kind === 'fixed');
-    this.#kept = placed.filter((source) => source.kind === 'kept');
-    this.#fresh = placed.filter((source) => source.kind === 'made' || source.kind === 'copied');
-    this.#found = bound.filter(({ storage }) => sources[storage].kind === 'given' || sources[storage].kind === 'fixed');
+    const recorded = [...numbers.keys()];
+    for (const { storage, launch, kernel } of stepsOf(program, 'keep')) {
+      const at = numbers.get(storage)!;
+      const { dtype } = program.storages.get(storage)!;
+      const inputs = inputsOf(launch).map(({ operand }) => numbers.get(operand.tensor.storage)!);
+      const names = inputs.map(
+        (input) => this.#kept.find((each) => each.at === input)?.value.key ?? recorded[input].serial,
+      );
+      const value = kept!.take(launch, kernel, { dtype, count: storage.byteLength / elementSize(dtype) }, names);
+      this.#kept.push({ at, value, inputs });
+      made.add(at);
+      // Now rather than with the first replay: those are all alike.
+      recorded[at] = value.storageOf(inputs, recorded);
+    }
+    this.#found = bound.filter(({ storage }) => !made.has(storage));
   }
 
   /** Whether launches can be given what they read without a trip over the host. */
@@ -96,15 +119,12 @@ export class StretchStorages {
     const { now, bound } = this;
     const buffers = this.#buffers;
     for (const { at, value, inputs } of this.#stale) now[at] = value.storageOf(inputs, now);
-    for (const source of this.#fresh) {
-      const storage =
-        source.kind === 'copied'
-          ? source.from.copyOnHost()
-          : Storage.onDevice(device, source.dtype, hint(source.count));
-      now[source.at] = storage;
+    for (const { at, from, dtype, count } of this.#fresh) {
+      const storage = from ? from.copyOnHost() : Storage.onDevice(device, dtype, hint(count));
+      now[at] = storage;
       ledger?.own(storage);
     }
-    if (ledger) for (const at of this.handedOut) ledger.own(now[at]);
+    if (ledger) for (const at of this.#handedOut) ledger.own(now[at]);
     for (let at = 0; at < bound.length; at++) {
       const { storage, layout, stored, isPassing } = bound[at];
       buffers[at] = isPassing
@@ -137,7 +157,7 @@ export class StretchStorages {
   }
 
   dispose(kept: KeptValues): void {
-    for (const copy of this.copies) copy.dispose();
+    for (const copy of this.#copies) copy.dispose();
     for (const { value } of this.#kept) kept.release(value);
   }
 }

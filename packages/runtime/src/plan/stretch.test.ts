@@ -1,6 +1,6 @@
 import { TensorType } from '@cresset/ir';
 import { List, OpenNumber, Tensor, type IValue, type Storage } from '@cresset/tensor';
-import type { CommandList } from '@cresset/tensorexpr';
+import type { ParamExpr } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
 import type { Code } from '../interpreter/code/code.ts';
 import { Frame } from '../interpreter/frame.ts';
@@ -9,9 +9,9 @@ import { countNames } from '../run/run-counters.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { FakeDevice, type FakeBuffer } from './fake-device-fixture.ts';
 import { GrowingList, liveInOf, type LiveIn } from './recording/live-in.ts';
-import type { ContentNote, Draw } from './recording/recording-notes.ts';
-import { Stretch, type NumberSource } from './stretch.ts';
-import { StretchStorages, type BoundStorage } from './stretch-storages.ts';
+import { DerivedNumber, openParam } from './recording/open-params.ts';
+import { launchStep, type LaunchProgram, type ProgramStep } from './program/launch-program.ts';
+import { Stretch } from './stretch.ts';
 
 const code = {
   registerCount: 8,
@@ -20,17 +20,15 @@ const code = {
   intRegisters: [],
   countedLists: new Set<number>(),
 } as unknown as Code;
-const list: CommandList = { byteLength: 64 };
 
 const row = (...values: number[]): Tensor => Tensor.fromArray(Float32Array.from(values), [values.length], 'float32');
 const elementsOf = (buffer: unknown): number[] => Array.from(new Float32Array((buffer as FakeBuffer).bytes.buffer));
 
 interface Settings {
   readonly liveIns: readonly LiveIn[];
-  readonly numbers?: readonly NumberSource[];
-  readonly draws?: readonly Draw[];
-  readonly contents?: readonly ContentNote[];
-  readonly appended?: readonly { readonly list: number; readonly made: number }[];
+  readonly steps?: readonly ProgramStep[];
+  /** What its launch takes along. */
+  readonly params?: readonly ParamExpr[];
 }
 
 /** A stretch of three instructions that has a tensor of two elements in register 5 at its end, and nothing in register 0. */
@@ -40,40 +38,42 @@ class Recorded {
   readonly execution = new Execution(this.context);
   readonly stretch: Stretch;
 
-  constructor({ liveIns, numbers = [], draws = [], contents = [], appended = [] }: Settings) {
+  constructor({ liveIns, steps = [], params = [] }: Settings) {
     const given = new Set(liveIns.flatMap(({ storage }) => (storage < 0 ? [] : storage))).size;
     for (const liveIn of liveIns) liveIn.isGuarded = true;
-    const bound = Array.from({ length: given + 1 }, (_, storage): BoundStorage => {
-      return { storage, layout: 'float32', stored: storage === given, isPassing: false };
-    });
-    const sources = [
-      ...Array.from({ length: given }, () => ({ kind: 'given' as const })),
-      { kind: 'made' as const, dtype: 'float32' as const, count: 2 },
-    ];
-    this.stretch = new Stretch(
-      3,
-      3,
-      1,
-      countNames(['aten::relu']),
-      false,
-      null,
-      liveIns,
-      [],
-      [],
-      numbers,
-      draws,
-      contents,
-      new StretchStorages(sources, bound, [], []),
-      [
-        { kind: 'tensor', storage: given, dtype: 'float32', sizes: [2], strides: [1], offset: 0, requiresGrad: false },
-        { kind: 'same', value: 7 },
+    const tensors = Array.from({ length: given + 1 }, () => row(0, 0));
+    const bindings = tensors.map((tensor, at) => ({
+      operand: { tensor, dtype: tensor.dtype },
+      stored: at === given,
+      layout: tensor.dtype,
+    }));
+    const made = {
+      kind: 'tensor',
+      dtype: 'float32',
+      sizes: [2],
+      strides: [1],
+      offset: 0,
+      requiresGrad: false,
+    } as const;
+    const program: LaunchProgram = {
+      steps: [
+        ...liveIns,
+        ...steps,
+        launchStep({ bindings, params, kernel: null }),
+        { op: 'make', value: { ...made, storage: given } },
+        { op: 'result', register: 5, made: 0 },
+        { op: 'result', register: 0, made: -1 },
       ],
-      appended,
-      [{ register: 5, made: 0 }],
-      [0],
-      list,
-      Array.from({ length: given }, () => -1),
-    );
+      storages: new Map(
+        tensors.map(({ storage, dtype }, at) => [
+          storage,
+          { kind: at < given ? 'given' : 'new', dtype, layout: dtype },
+        ]),
+      ),
+      env: null,
+    };
+    const place = { end: 3, instructions: 3, labels: countNames(['aten::relu']), gradEnabled: false, callers: null };
+    this.stretch = new Stretch(place, program, this.fake.device, this.fake.recorder, null);
   }
 
   frame(...values: IValue[]): Frame {
@@ -150,9 +150,9 @@ test('numbers that stay open are written with each replay', () => {
   liveIns[0].openUp();
   const recorded = new Recorded({
     liveIns,
-    numbers: [
-      { kind: 'live-in', at: 0, isScalar: true, of: (value) => 2 * Number(value) },
-      { kind: 'live-in', at: 1, isScalar: false },
+    params: [
+      openParam('float', new DerivedNumber(liveIns[0].open!, (value) => 2 * Number(value))),
+      openParam('i32', liveIns[1].open!),
     ],
   });
   for (const [number, offset] of [
@@ -176,7 +176,7 @@ test('what the host looked at has to be as it was', () => {
   const { storage } = row(1, 2);
   const recorded = new Recorded({
     liveIns: liveInsOf([row(1, 2)]),
-    contents: [{ storage, writes: storage.writes, liveIn: -1 }],
+    steps: [{ op: 'guard', storage, writes: storage.writes, liveIn: -1 }],
   });
   expect(recorded.matches(row(3, 4))).toBe(true);
   storage.hostBytesForWriting();
@@ -188,7 +188,7 @@ test('what the host looked at in a live-in has to be in the tensor that comes', 
   const { storage } = known;
   const recorded = new Recorded({
     liveIns: liveInsOf([known]),
-    contents: [{ storage, writes: storage.writes, liveIn: 0 }],
+    steps: [{ op: 'guard', storage, writes: storage.writes, liveIn: 0 }],
   });
   expect(recorded.matches(known)).toBe(true);
   expect(recorded.matches(row(1, 2))).toBe(false);
@@ -196,7 +196,7 @@ test('what the host looked at in a live-in has to be in the tensor that comes', 
 
 test('lists grow at their ends, and by nothing where a replay fails', () => {
   const grown = new GrowingList({ kind: 'register', register: 0 });
-  const recorded = new Recorded({ liveIns: [grown], appended: [{ list: 0, made: 0 }] });
+  const recorded = new Recorded({ liveIns: [grown], steps: [{ op: 'append', list: 0, made: 0 }] });
   const items = new List(TensorType.get(), [row(1)]);
   recorded.replay(recorded.frame(items));
   expect(items.items.map((item) => (item as Tensor).sizes)).toEqual([[1], [2]]);
@@ -209,8 +209,8 @@ test('a replay that fails leaves registers, memory and random numbers as they we
   const numbers = { key: new OpenNumber(0n), first: new OpenNumber(0n) };
   const recorded = new Recorded({
     liveIns: liveInsOf([row(1, 2)]),
-    draws: [{ count: 10, ...numbers }],
-    numbers: [{ kind: 'draw', draw: 0, part: 'first' }],
+    steps: [{ op: 'draw', count: 10, ...numbers }],
+    params: [openParam('i64', numbers.first)],
   });
   const { replay } = recorded.fake.recorder;
   recorded.fake.recorder.replay = () => {

@@ -1,14 +1,26 @@
 import { List, Tensor, Tuple, type IValue, LEAST_SYMBOL, MOST_SYMBOL } from '@cresset/tensor';
 import { runWithoutData } from '@cresset/operators';
-import type { CommandList, ComputeDevice, LaunchRecorder, ScheduledLaunch } from '@cresset/tensorexpr';
+import type { ComputeDevice, LaunchRecorder, ScheduledLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
 import { countNames, type CountedNames } from '../run/run-counters.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import type { KeptValues } from './kept-values.ts';
-import type { RepeatedStep } from './recording/host-step.ts';
+import { makeValues, type MadeValue } from './made-value.ts';
+import { bindProgram, type BoundProgram } from './program/bound-program.ts';
 import {
+  stepsOf,
+  type AppendStep,
+  type ComputeStep,
+  type DrawStep,
+  type GuardStep,
+  type LaunchProgram,
+  type ResultStep,
+} from './program/launch-program.ts';
+import { RepeatedStep } from './recording/host-step.ts';
+import {
+  attributeOf,
   GrowingList,
   originName,
   SameLayout,
@@ -16,24 +28,19 @@ import {
   type AttributeOrigin,
   type LiveIn,
 } from './recording/live-in.ts';
-import { makeValues, type MadeValue } from './made-value.ts';
-import type { ContentNote, Draw, Step } from './recording/recording-notes.ts';
 import { likenessOf } from './seen-visits.ts';
-import type { StretchSizes } from './stretch-sizes.ts';
-import type { StretchStorages } from './stretch-storages.ts';
+import { StretchStorages } from './stretch-storages.ts';
 
-/** Where a number comes from that a replay writes among the params of its launches. */
-export type NumberSource =
-  /** A scalar, or where a tensor begins. */
-  | {
-      readonly kind: 'live-in';
-      readonly at: number;
-      readonly isScalar: boolean;
-      /** What is made of it. */
-      readonly of?: (value: number | bigint) => number | bigint;
-    }
-  /** Of the stream with these draws. */
-  | { readonly kind: 'draw'; readonly draw: number; readonly part: 'key' | 'first' };
+/** Where a stretch is in its function, and what a replay stands for. */
+export interface StretchPlace {
+  readonly end: number;
+  readonly instructions: number;
+  /** What its launches are counted as. */
+  readonly labels: CountedNames;
+  readonly gradEnabled: boolean;
+  /** Where the program is that calls the function, if its launches note faults: those are told with it. */
+  readonly callers: readonly CallInProgress[] | null;
+}
 
 /**
  * A straight line of instructions whose work on the device was recorded: what has to be found at its beginning, the launches, and how the
@@ -55,7 +62,7 @@ export class Stretch {
   readonly #computedOnHost: (readonly IValue[] | null)[];
   /** What the host does in it. */
   readonly onHost: CountedNames;
-  /** What its launches take along. */
+  /** What its launches take along now. */
   readonly #numbers: (number | bigint)[] = [];
   /** The register that held another number than it was recorded for, when it was last looked at; -1 where there was none. */
   mismatch = -1;
@@ -64,61 +71,76 @@ export class Stretch {
   readonly #growing: readonly number[];
   readonly #read: readonly number[];
 
+  readonly launchCount: number;
+  readonly #liveIns: readonly LiveIn[];
+  /** What is done anew each time, of live-ins alone. */
+  readonly #steps: readonly ComputeStep[];
+  readonly #hostSteps: readonly RepeatedStep[];
+  readonly #draws: readonly DrawStep[];
+  readonly #contents: readonly GuardStep[];
+  readonly #made: readonly MadeValue[];
+  readonly #appended: readonly AppendStep[];
+  readonly #results: readonly ResultStep[];
+  /** Registers that hold nothing any more, or nothing that is read again. */
+  readonly #cleared: readonly number[];
+  readonly #storages: StretchStorages;
+  readonly #bound: BoundProgram;
+
+  /** What it does, for people to read; null where that is not kept. */
+  program: LaunchProgram | null;
+
   constructor(
-    readonly end: number,
-    readonly instructions: number,
-    readonly launchCount: number,
-    /** What its launches are counted as. */
-    readonly labels: CountedNames,
-    readonly gradEnabled: boolean,
-    /** Where the program is that calls the function, if its launches note faults: those are told with it. */
-    readonly callers: readonly CallInProgress[] | null,
-    private readonly liveIns: readonly LiveIn[],
-    /** What is done anew each time, of live-ins alone. */
-    private readonly steps: readonly Step[],
-    private readonly hostSteps: readonly RepeatedStep[],
-    private readonly numbers: readonly NumberSource[],
-    private readonly draws: readonly Draw[],
-    private readonly contents: readonly ContentNote[],
-    private readonly storages: StretchStorages,
-    private readonly made: readonly MadeValue[],
-    /** What lists get at their ends: the number of the list's live-in, and of what is made for it. */
-    private readonly appended: readonly { readonly list: number; readonly made: number }[],
-    /** Registers that hold other values at the end: their number, and the number of what is made for them. */
-    private readonly results: readonly { readonly register: number; readonly made: number }[],
-    /** Registers that hold nothing any more, or nothing that is read again. */
-    private readonly cleared: readonly number[],
-    private readonly list: CommandList,
-    serials: number[],
-    private readonly sizes: StretchSizes | null = null,
+    readonly place: StretchPlace,
+    program: LaunchProgram,
+    device: ComputeDevice,
+    recorder: LaunchRecorder,
+    kept: Pick<KeptValues, 'take'> | null,
   ) {
-    this.#serials = serials;
-    this.#computed = steps.map(() => null);
-    this.#computedOnHost = hostSteps.map(() => null);
-    this.onHost = countNames(hostSteps.map(({ step }) => step.name));
-    const places = <Kind>(kind: abstract new (...args: never[]) => Kind): number[] =>
-      liveIns.flatMap((liveIn, at) => (liveIn instanceof kind ? at : []));
-    this.#growing = places(GrowingList);
-    this.#read = places(SameLength);
-    this.#values = new Array<IValue>(liveIns.length).fill(null);
-    this.#registers = results.map(({ register }) => register);
+    this.program = program;
+    this.launchCount = stepsOf(program, 'launch').length;
+    this.#liveIns = stepsOf(program, 'find');
+    this.#steps = stepsOf(program, 'compute');
+    this.#draws = stepsOf(program, 'draw');
+    this.#contents = stepsOf(program, 'guard');
+    this.#made = stepsOf(program, 'make').map(({ value }) => value);
+    this.#appended = stepsOf(program, 'append');
+    const results = stepsOf(program, 'result');
+    this.#results = results.filter(({ made }) => made >= 0);
+    this.#cleared = results.flatMap(({ register, made }) => (made < 0 ? register : []));
+    this.#registers = this.#results.map(({ register }) => register);
+    const storages = [...program.storages];
+    this.#hostSteps = stepsOf(program, 'host').map((step, at) => {
+      const { storage } = this.#liveIns.find(({ origin }) => origin.kind === 'host' && origin.step === at)!;
+      return new RepeatedStep(step, storages[storage]?.[1].kind === 'passing');
+    });
+    this.#serials = storages.map(([{ serial }]) => serial);
+    this.#bound = bindProgram(program, device, recorder);
+    this.#storages = new StretchStorages(program, this.#bound.bound, kept);
+    this.#computed = this.#steps.map(() => null);
+    this.#computedOnHost = this.#hostSteps.map(() => null);
+    this.onHost = countNames(this.#hostSteps.map(({ step }) => step.name));
+    const numbersOfKind = <Kind>(kind: abstract new (...args: never[]) => Kind): number[] =>
+      this.#liveIns.flatMap((liveIn, at) => (liveIn instanceof kind ? at : []));
+    this.#growing = numbersOfKind(GrowingList);
+    this.#read = numbersOfKind(SameLength);
+    this.#values = new Array<IValue>(this.#liveIns.length).fill(null);
   }
 
   /** Bytes of the device that it takes, replayed or not. */
   get byteLength(): number {
-    return this.list.byteLength;
+    return this.#bound.list.byteLength;
   }
 
   /** How its launches are run, where the device is a GPU. */
   get scheduled(): readonly ScheduledLaunch[] {
-    return this.list.scheduled ?? [];
+    return this.#bound.list.scheduled ?? [];
   }
 
   /** Whether everything is as it was recorded; `replay` may follow at once then. */
   matches(frame: Frame, context: RuntimeContext, device: ComputeDevice): boolean {
     const values = this.#values;
-    const storages = this.storages.now;
-    const { liveIns } = this;
+    const storages = this.#storages.now;
+    const liveIns = this.#liveIns;
     let found = 0;
     let areOthers = false;
     this.mismatch = -1;
@@ -146,12 +168,13 @@ export class Stretch {
     }
     if (areOthers && !this.#areDistinct(found)) return false;
     if (this.#growing.length > 0 && !this.#growApart()) return false;
-    for (const { storage, writes, liveIn } of this.contents) {
+    for (const { storage, writes, liveIn } of this.#contents) {
       if (storage.writes !== writes) return false;
       if (liveIn >= 0 && (values[liveIn] as Tensor).storage !== storage) return false;
     }
-    if (this.sizes && !(this.sizes.env.holds() && this.sizes.fit(device))) return false;
-    return this.storages.canReachDevice(device);
+    const { sizes } = this.#bound;
+    if (sizes && !(sizes.env.holds() && sizes.fit(device))) return false;
+    return this.#storages.canReachDevice(device);
   }
 
   /**
@@ -169,7 +192,7 @@ export class Stretch {
   /** Shows what live-ins are now for which nothing has to be computed. */
   #eachFound(frame: Frame, context: RuntimeContext, visit: (liveIn: LiveIn, value: IValue | undefined) => void): void {
     const values = this.#values;
-    this.liveIns.forEach((liveIn, at) => {
+    this.#liveIns.forEach((liveIn, at) => {
       const { kind } = liveIn.origin;
       if (kind === 'computed' || kind === 'host') return;
       const value = this.#valueOf(liveIn, frame, context);
@@ -184,7 +207,7 @@ export class Stretch {
     for (const { symbol, dim } of symbols) {
       const size = dim === null ? Number(value) : (value as Tensor).sizes?.[dim];
       if (!(size >= LEAST_SYMBOL && size <= MOST_SYMBOL)) return false;
-      this.sizes!.env.set(symbol, size);
+      this.#bound.sizes!.env.set(symbol, size);
     }
     return true;
   }
@@ -193,7 +216,7 @@ export class Stretch {
   noteMoved(frame: Frame, context: RuntimeContext, moved: Map<string, Set<number>>): void {
     this.#eachFound(frame, context, (liveIn, value) => {
       if (!(value instanceof Tensor && liveIn instanceof SameLayout)) return;
-      const name = originName(liveIn.origin, this.liveIns)!;
+      const name = originName(liveIn.origin, this.#liveIns)!;
       for (const dim of liveIn.movedDims(value)) moved.set(name, (moved.get(name) ?? new Set()).add(dim));
     });
   }
@@ -218,12 +241,12 @@ export class Stretch {
       case 'host':
         return (this.#computedOnHost[origin.step] ??= this.#computeOnHost(origin.step, context))[0];
       case 'computed':
-        return (this.#computed[origin.step] ??= this.#compute(this.steps[origin.step], context))[origin.at];
+        return (this.#computed[origin.step] ??= this.#compute(this.#steps[origin.step], context))[origin.at];
     }
     return origin satisfies never;
   }
 
-  #compute({ row, inputs }: Step, context: RuntimeContext): readonly IValue[] {
+  #compute({ row, inputs }: ComputeStep, context: RuntimeContext): readonly IValue[] {
     const args = inputs.map((input) => ('liveIn' in input ? this.#values[input.liveIn] : input.constant));
     try {
       return runWithoutData(row, args, context) ?? [];
@@ -235,7 +258,7 @@ export class Stretch {
 
   #computeOnHost(step: number, context: RuntimeContext): readonly IValue[] {
     try {
-      return this.hostSteps[step].run(this.#values, context);
+      return this.#hostSteps[step].run(this.#values, context);
     } catch {
       // The instruction itself tells of it.
       return [];
@@ -244,7 +267,7 @@ export class Stretch {
 
   /** Whether no two of the first `count` storages are one. */
   #areDistinct(count: number): boolean {
-    const storages = this.storages.now;
+    const storages = this.#storages.now;
     const serials = this.#serials;
     for (let at = 0; at < count; at++) {
       if (storages[at].serial === serials[at]) continue;
@@ -263,26 +286,26 @@ export class Stretch {
 
   /** Does what the instructions did. Throws what their launches may throw, and has done nothing then. */
   replay(frame: Frame, execution: Execution, device: ComputeDevice, recorder: LaunchRecorder): void {
-    const { storages } = this;
+    const storages = this.#storages;
     const { ledger } = execution;
-    const rewind = this.draws.length > 0 ? execution.context.generator.mark?.() : undefined;
+    const rewind = this.#draws.length > 0 ? execution.context.generator.mark?.() : undefined;
     try {
       const buffers = storages.open(device, ledger);
       this.#fillNumbers(execution.context);
-      recorder.replay(this.list, buffers, this.#numbers);
-      const made = makeValues(this.made, this.#values, storages.now);
-      for (const { list, made: at } of this.appended) {
+      recorder.replay(this.#bound.list, buffers, this.#numbers);
+      const made = makeValues(this.#made, this.#values, storages.now);
+      for (const { list, made: at } of this.#appended) {
         (this.#values[list] as List).items.push(made[at]);
         ledger?.pin(made[at]);
       }
-      const values = this.results.map(({ register, made: at }) => {
+      const values = this.#results.map(({ register, made: at }) => {
         const value = made[at];
         if (ledger && !frame.code.countedLists.has(register)) ledger.pinItems(value);
         return value;
       });
       // All at once: a value may have gone from one register to another.
       frame.setAll(this.#registers, values);
-      frame.clear(this.cleared);
+      frame.clear(this.#cleared);
     } catch (error) {
       storages.undo();
       rewind?.();
@@ -294,15 +317,15 @@ export class Stretch {
       this.#forgetSteps();
     }
     const { counters } = execution.context;
-    counters.device.addAll(this.labels);
+    counters.device.addAll(this.place.labels);
     counters.hostSmall.addAll(this.onHost);
     counters.replayed += this.launchCount;
-    frame.programCounter = this.end;
+    frame.programCounter = this.place.end;
   }
 
   #fillNumbers({ generator }: RuntimeContext): void {
-    const streams = this.draws.map(({ count }) => generator.stream(count));
-    this.numbers.forEach((source, at) => {
+    const streams = this.#draws.map(({ count }) => generator.stream(count));
+    this.#bound.numbers.forEach((source, at) => {
       if (source.kind === 'draw') this.#numbers[at] = streams[source.draw][source.part];
       else {
         const value = this.#values[source.at];
@@ -314,7 +337,7 @@ export class Stretch {
 
   /** What is another number with each replay, for people to read. */
   get patched(): string[] {
-    return this.numbers.map((source) => {
+    return this.#bound.numbers.map((source) => {
       if (source.kind === 'draw') return 'random numbers';
       return source.isScalar ? 'a number of the program' : 'where a tensor begins';
     });
@@ -322,18 +345,13 @@ export class Stretch {
 
   /** Attributes that other tensors come in more often than not: they are no parameters. */
   get varying(): AttributeOrigin[] {
-    return this.storages.varying.flatMap((storage) =>
-      this.liveIns.flatMap((liveIn) => (liveIn.storage === storage ? (this.#attributeOf(liveIn) ?? []) : [])),
+    return this.#storages.varying.flatMap((storage) =>
+      this.#liveIns.flatMap((liveIn) => (liveIn.storage === storage ? (attributeOf(this.#liveIns, liveIn) ?? []) : [])),
     );
   }
 
-  #attributeOf({ origin }: LiveIn): AttributeOrigin | null {
-    if (origin.kind === 'item') return this.#attributeOf(this.liveIns[origin.of]);
-    return origin.kind === 'attribute' ? origin : null;
-  }
-
   dispose(recorder: LaunchRecorder, kept: KeptValues): void {
-    recorder.forget(this.list);
-    this.storages.dispose(kept);
+    recorder.forget(this.#bound.list);
+    this.#storages.dispose(kept);
   }
 }

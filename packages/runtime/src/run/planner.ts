@@ -12,17 +12,16 @@ import type {
 } from '@cresset/operators';
 import type { IValue, Storage } from '@cresset/tensor';
 import type { Kernel, ScheduledLaunch } from '@cresset/tensorexpr';
-import type { CapturedLaunches } from '../dispatch/captured-launches.ts';
+import type { DeviceLowering } from '../dispatch/device-lowering.ts';
+import type { LaunchProgram } from '../plan/program/launch-program.ts';
 import type { Execution } from './execution.ts';
 import type { CountedNames } from './run-counters.ts';
 
-/** What a planner knows of a stretch of a function. */
-export interface RecordedStretch {
+/** What is told of a stretch of a function. */
+export interface StretchSummary {
   /** Instructions and launches of the longest recording that begins there. */
   readonly instructions: number;
   readonly launches: number;
-  /** How these are run, where the device is a GPU; kernels that are one launch are told apart. */
-  readonly scheduled: readonly ScheduledLaunch[];
   /** Recordings that are kept, one for each kind of arguments. */
   readonly recordings: number;
   /** The operator that the stretch ends before, and why it does. */
@@ -32,6 +31,14 @@ export interface RecordedStretch {
   readonly onHost: CountedNames;
   /** What may be another number each time, and is written into the recording's params with each replay. */
   readonly patched: readonly string[];
+}
+
+/** What a planner knows of a stretch of a function. */
+export interface RecordedStretch extends StretchSummary {
+  /** How its launches are run, where the device is a GPU; kernels that are one launch are told apart. */
+  readonly scheduled: readonly ScheduledLaunch[];
+  /** What the latest recording does with each replay; null where that is not kept. */
+  readonly program: LaunchProgram | null;
 }
 
 /** What notes itself while a program runs that is recorded. */
@@ -74,7 +81,7 @@ export interface LoweredWork {
   /** Whether it captures kernels, and launches them when nothing is changed about them any more. */
   readonly keepsKernels: boolean;
   /** Its results; null where it is not done on the device, or has to wait. */
-  lower(args: readonly IValue[], launches: CapturedLaunches): readonly IValue[] | null;
+  lower(args: readonly IValue[], launches: DeviceLowering): readonly IValue[] | null;
 }
 
 /** Records what the interpreter does, and does it in its stead where everything is as it was. */

@@ -1,7 +1,7 @@
 import { queryObjects } from 'node:v8';
 import { Execution, registerAllParts } from '@cresset/runtime';
 import { StringType, TensorType } from '@cresset/ir';
-import { Dict, Storage, Tensor, type IValue } from '@cresset/tensor';
+import { Dict, List, Storage, Tensor, type IValue } from '@cresset/tensor';
 import type { WebGpuDevice } from '@cresset/webgpu';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NullBindGroup, NullGpu, type GpuCalls } from '../../../../../test-setup/null-gpu.ts';
@@ -208,6 +208,43 @@ def f(x: Tensor, d: Dict[str, Tensor], table: Tensor):
       [1, 'aten::nonzero', 'a wait'],
       [1, 'RETURN', 'the end of the function'],
     ]);
+  });
+
+  it('is explained by its program', async () => {
+    const functions = new PythonFunctions(
+      'def f(x: Tensor, s: float, l: List[Tensor]):\n    y = torch.relu(x * s)\n    l.append(y)\n    return [y.sum(-1), x], x.size(0), l\n',
+      { device: gpu.open() },
+    );
+    for (const s of [2.5, 3, 4]) {
+      await functions.call('f', [tensorOf([40, 64]), s, new List(TensorType.get(), [])]);
+    }
+    const [{ program }] = functions.explain('f').stretches;
+    expect(program).toMatchInlineSnapshot(`
+      "program:
+        @0: float32, 10240 bytes, given
+        @1: float32, 160 bytes, new
+        @2: float32, 10240 bytes, new
+        %0 = register 0, float32[40, 64] strides [64, 1] offset 0, @0
+        %1 = register 1, 3, ?3
+        %2 = register 2
+        launch mul+relu(i: 2560)
+          @2[i] = max(@0[i] * ?3, 0)
+        launch aten::sum(i: 40)
+          @1[i] = sum[j: 64](@2[i * 64 + j])
+        %3 = tensor float32[40] strides [1] offset 0, @1
+        %4 = live-in %0
+        %5 = list %3, %4
+        %6 = same 40
+        %7 = tensor float32[40, 64] strides [64, 1] offset 0, @2
+        append %7 to %2
+        register 3 = nothing
+        register 4 = nothing
+        register 5 = nothing
+        register 6 = %5
+        register 7 = %6
+        register 0 = nothing
+      "
+    `);
   });
 
   it.each([true, false])(

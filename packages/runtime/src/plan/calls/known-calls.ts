@@ -1,11 +1,11 @@
 import type { OperatorRow } from '@cresset/operators';
-import { List, realType, Storage, Tensor, type IValue } from '@cresset/tensor';
-import type { LaunchRecorder } from '@cresset/tensorexpr';
+import { List, Storage, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
+import type { LaunchRecorder, RecordedLaunch } from '@cresset/tensorexpr';
 import type { Execution } from '../../run/execution.ts';
 import type { LoweredWork } from '../../run/planner.ts';
 import { isImmutable } from '../recording/live-in.ts';
-import { makeValues, type MadeValue } from '../made-value.ts';
-import { PlannedLaunches, type MadeStorage, type PlacedLaunch } from './planned-launches.ts';
+import { makeValues, recipeOf, type MadeValue } from '../made-value.ts';
+import { PlannedLowering, type MadeStorage } from './planned-lowering.ts';
 import { CallArguments, StandIns } from './stand-ins.ts';
 
 /** Calls that are kept: the one that was not made for longest goes first. */
@@ -15,7 +15,7 @@ const maxRefused = 3;
 
 /** A call that was made ready for arguments of one kind. */
 interface KnownCall {
-  readonly launches: readonly PlacedLaunch[];
+  readonly launches: readonly RecordedLaunch[];
   readonly kernelCount: number;
   readonly made: readonly MadeStorage[];
   /** Places of made storages that nobody needs afterwards. */
@@ -75,7 +75,7 @@ export class KnownCalls {
   /** Describes work for stand-ins of its arguments; null where it goes by more than they tell. */
   #plan({ name, keepsKernels, lower }: LoweredWork, args: readonly IValue[], execution: Execution): KnownCall | null {
     const standIns = new StandIns(args);
-    const planned = new PlannedLaunches(execution, name, this.recorder, standIns.storages, keepsKernels);
+    const planned = new PlannedLowering(execution, name, this.recorder, standIns.storages, keepsKernels);
     try {
       const values = lower(standIns.values, planned);
       if (!values || !standIns.areUnchanged) return null;
@@ -121,30 +121,29 @@ export class KnownCalls {
 }
 
 /** What was described, as it is done again; null where results cannot be made again. */
-function knownCall(values: readonly IValue[], standIns: StandIns, planned: PlannedLaunches): KnownCall | null {
+function knownCall(values: readonly IValue[], standIns: StandIns, planned: PlannedLowering): KnownCall | null {
   const given = standIns.storages.length;
   const recipes: MadeValue[] = [];
   const handedOut = new Set<number>();
-  const recipeOf = (value: IValue): number => {
+  const storageOf = (of: Storage, dtype: ScalarType): number => {
+    const storage = planned.placeOf(of, dtype);
+    // Which of several tensors over an argument it is, nobody would know.
+    if (storage < given) throw new TypeError('a view of an argument');
+    handedOut.add(storage);
+    return storage;
+  };
+  const numberOf = (value: IValue): number => {
     const argument = standIns.values.indexOf(value);
     if (typeof value !== 'object' || value === null || isImmutable(value)) recipes.push({ kind: 'same', value });
     else if (argument >= 0) recipes.push({ kind: 'live-in', at: argument });
-    else if (value instanceof List) {
-      const items = value.items.map(recipeOf);
-      recipes.push({ kind: 'list', elementType: value.elementType, items });
-    } else {
-      if (!(value instanceof Tensor) || value.constructor !== Tensor || value.quantizer)
-        throw new TypeError('no plain tensor');
-      const { dtype, sizes, strides, storageOffset: offset, requiresGrad } = value;
-      const storage = planned.placeOf(value.storage, realType(dtype));
-      // Which of several tensors over an argument it is, nobody would know.
-      if (storage < given) throw new TypeError('a view of an argument');
-      handedOut.add(storage);
-      recipes.push({ kind: 'tensor', storage, dtype, sizes, strides, offset, requiresGrad });
+    else {
+      const isPlain = value instanceof Tensor && value.constructor === Tensor && !value.quantizer;
+      if (!isPlain && !(value instanceof List)) throw new TypeError('no plain tensor');
+      recipes.push(recipeOf(value, numberOf, storageOf));
     }
     return recipes.length - 1;
   };
-  const results = values.map(recipeOf);
+  const results = values.map(numberOf);
   const { launches, made, kernelCount } = planned;
   const temporaries = made.flatMap((_, at) => (handedOut.has(given + at) ? [] : given + at));
   const writes = launches.some(({ launch, places }) =>

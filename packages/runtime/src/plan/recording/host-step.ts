@@ -25,6 +25,7 @@ export function isFixed(input: StepInput): boolean {
 
 /** A call on the host that was made ready, with elements that are others each time. */
 export interface HostStep {
+  readonly op: 'host';
   /** The operator's name in the counts. */
   readonly name: string;
   readonly call: PreparedCall;

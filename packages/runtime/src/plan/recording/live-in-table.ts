@@ -14,6 +14,7 @@ import {
   type SymNode,
 } from '@cresset/tensor';
 import {
+  attributeOf,
   GrowingList,
   isImmutable,
   isPlainTensor,
@@ -138,17 +139,10 @@ export class LiveInTable {
     return this.#constants.has(value);
   }
 
-  /** The attribute that a live-in is, or lies in; null where it is elsewhere. */
-  protected attributeAt(at: number): AttributeOrigin | null {
-    const { origin } = this.liveIns[at];
-    if (origin.kind === 'item') return this.attributeAt(origin.of);
-    return origin.kind === 'attribute' ? origin : null;
-  }
-
   /** The attribute that a storage of live-ins was found in; null where it was elsewhere. */
   attributeOf(storage: Storage): AttributeOrigin | null {
     const liveIn = this.givenIn(storage);
-    return liveIn === undefined ? null : this.attributeAt(liveIn);
+    return liveIn === undefined ? null : attributeOf(this.liveIns, this.liveIns[liveIn]);
   }
 
   /** Numbers that nothing has gone by yet. */

@@ -7,6 +7,7 @@ import {
   Tensor,
   Tuple,
   type IValue,
+  type ScalarType,
   hint,
   type SymInt,
 } from '@cresset/tensor';
@@ -46,10 +47,19 @@ export function originName(origin: Origin, liveIns: readonly LiveIn[]): string |
   }
 }
 
+/** The attribute that a live-in is, or lies in; null where it is elsewhere. */
+export function attributeOf(liveIns: readonly LiveIn[], { origin }: LiveIn): AttributeOrigin | null {
+  if (origin.kind === 'item') return attributeOf(liveIns, liveIns[origin.of]);
+  return origin.kind === 'attribute' ? origin : null;
+}
+
 /** What a stretch found at its beginning, and what has to be found there again for its recording to hold. */
 export abstract class LiveIn {
+  readonly op = 'find';
   /** Its place among the distinct storages of all live-ins; -1 where it is no tensor. */
   storage = -1;
+  /** Of a tensor. */
+  readonly dtype?: ScalarType;
   /** Whether it has to be what it was: something besides those steps goes by it. */
   isGuarded = false;
   /** What a number has to be like that is another one. */
@@ -72,7 +82,7 @@ export abstract class LiveIn {
 class SameValue extends LiveIn {
   constructor(
     origin: Origin,
-    private readonly value: IValue,
+    readonly value: IValue,
   ) {
     super(origin);
   }
@@ -127,11 +137,11 @@ export interface LiveInRules {
 
 /** A tensor that lies as another one did. Which storage it lies in is no matter: that is given with each replay. */
 export class SameLayout extends LiveIn {
-  readonly #dtype: Tensor['dtype'];
-  #sizes: readonly number[];
-  #strides: readonly number[];
-  readonly #symbolic: SymbolicLayout | null;
-  readonly #offset: number;
+  override readonly dtype: ScalarType;
+  sizes: readonly SymInt[];
+  strides: readonly SymInt[];
+  readonly offset: SymInt;
+  readonly #isSymbolic: boolean;
   readonly #requiresGrad: boolean;
   readonly #isNarrow: boolean;
   #maxBindingBytes: number;
@@ -148,11 +158,11 @@ export class SameLayout extends LiveIn {
     if (isSelected && !tensor.openOffset) this.open = tensor.openOffset = new OpenNumber(storageOffset);
     // What a step makes of a view it begins with begins where that does, each time.
     else if (origin.kind === 'computed') this.open = tensor.openOffset;
-    this.#dtype = dtype;
-    this.#symbolic = tensor.isSymbolic ? { sizes: symSizes, strides: symStrides, offset: symHandedOnOffset } : null;
-    this.#sizes = symSizes.map(hint);
-    this.#strides = symStrides.map(hint);
-    this.#offset = storageOffset;
+    this.dtype = dtype;
+    this.sizes = symSizes;
+    this.strides = symStrides;
+    this.offset = tensor.isSymbolic ? symHandedOnOffset : storageOffset;
+    this.#isSymbolic = tensor.isSymbolic;
     this.#requiresGrad = requiresGrad;
     this.#isNarrow = tensor.storage.isNarrow;
     this.#maxBindingBytes = maxBindingBytes;
@@ -168,42 +178,26 @@ export class SameLayout extends LiveIn {
 
   /** The dimensions in which a tensor of its dtype and rank has other sizes. */
   movedDims({ dtype, symSizes }: Tensor): number[] {
-    const own = this.#symbolic?.sizes ?? this.#sizes;
-    if (dtype !== this.#dtype || symSizes.length !== own.length) return [];
-    return own.flatMap((size, dim) => (hint(size) === hint(symSizes[dim]) ? [] : dim));
+    if (dtype !== this.dtype || symSizes.length !== this.sizes.length) return [];
+    return this.sizes.flatMap((size, dim) => (hint(size) === hint(symSizes[dim]) ? [] : dim));
   }
 
   matches(value: IValue): boolean {
     if (!(value instanceof Tensor) || !isPlainTensor(value)) return false;
     const { dtype, handedOnOffset, requiresGrad } = value;
-    if (dtype !== this.#dtype || requiresGrad !== this.#requiresGrad) return false;
+    if (dtype !== this.dtype || requiresGrad !== this.#requiresGrad) return false;
     const { isNarrow, byteLength } = value.storage;
     if (isNarrow !== this.#isNarrow || Math.max(byteLength, this.#maxBindingBytes) !== this.#bytes) return false;
-    const offset = this.#symbolic ? hint(this.#symbolic.offset) : this.#offset;
-    if (handedOnOffset !== offset && (!this.open || this.open.isRead)) return false;
-    if (this.#symbolic) return standsFor(this.#symbolic, value);
-    const { sizes, strides } = value;
-    if (sizes === this.#sizes && strides === this.#strides) return true;
-    if (!sameNumbers(sizes, this.#sizes) || !sameNumbers(strides, this.#strides)) return false;
+    if (handedOnOffset !== hint(this.offset) && (!this.open || this.open.isRead)) return false;
+    const { symSizes: sizes, symStrides: strides } = value;
+    if (sizes === this.sizes && strides === this.strides) return true;
+    if (!areSameNow(sizes, this.sizes) || !areSameNow(strides, this.strides)) return false;
+    if (this.#isSymbolic || value.isSymbolic) return this.#isSymbolic;
     // Lists of sizes are never changed: next time the lists themselves tell.
-    this.#sizes = sizes;
-    this.#strides = strides;
+    this.sizes = sizes;
+    this.strides = strides;
     return true;
   }
-}
-
-/** Sizes and strides, some of them expressions, of a tensor that is given. */
-interface SymbolicLayout {
-  readonly sizes: readonly SymInt[];
-  readonly strides: readonly SymInt[];
-  readonly offset: SymInt;
-}
-
-/** Whether a tensor lies as its layout's expressions say now. */
-function standsFor({ sizes, strides }: SymbolicLayout, { symSizes, symStrides }: Tensor): boolean {
-  const isSame = (own: readonly SymInt[], others: readonly SymInt[]): boolean =>
-    own.length === others.length && own.every((size, dim) => hint(size) === hint(others[dim]));
-  return isSame(sizes, symSizes) && isSame(strides, symStrides);
 }
 
 /** A live-in for a value, not guarded yet; null where nothing short says that another is as good. */
@@ -223,8 +217,8 @@ export const isImmutable = (value: IValue): boolean =>
 export const isPlainTensor = (tensor: Tensor): boolean =>
   tensor.constructor === Tensor && tensor.quantizer === null && tensor.grad === null;
 
-function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
+function areSameNow(a: readonly SymInt[], b: readonly SymInt[]): boolean {
   if (a.length !== b.length) return false;
-  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  for (let at = 0; at < a.length; at++) if (hint(a[at]) !== hint(b[at])) return false;
   return true;
 }

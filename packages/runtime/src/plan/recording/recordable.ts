@@ -3,65 +3,57 @@ import type { OperatorRow } from '@cresset/operators';
 import type { FusionGroup } from '../../dispatch/fusion-group.ts';
 import type { Instruction, InstructionOf, OpCode } from '../../interpreter/code/instruction.ts';
 
+const changes = 'an instruction that changes more than registers';
+
 /**
- * Instructions of which a recording can hold what they came to, as far as can be told before they run: they follow from what they
- * are given and change nothing else.
+ * Why instructions end a stretch before they run; null for those of which a recording can hold what they came to, as far as can be told before: they follow
+ * from what they are given and change nothing else.
  */
-const recordable: Readonly<Record<OpCode, boolean>> = {
-  OP: true,
-  DIRECT: true,
-  FUSION_GROUP: true,
-  // A guard that fails has the run go on elsewhere.
-  CALLBACK: false,
-  MOVE: true,
-  MOVE_PLAIN: true,
-  DROP: true,
-  JUMP: true,
-  JUMP_IF_FALSE: true,
-  LIST_CONSTRUCT: true,
-  LIST_UNPACK: true,
-  TUPLE_CONSTRUCT: true,
-  TUPLE_UNPACK: true,
-  TUPLE_INDEX: true,
-  TUPLE_SLICE: true,
-  GET_ATTR: true,
-  ISINSTANCE: true,
+const refusals: Readonly<Record<OpCode, string | null>> = {
+  OP: null,
+  DIRECT: null,
+  FUSION_GROUP: null,
+  // One that fails has the run go on elsewhere.
+  CALLBACK: 'a guard',
+  MOVE: null,
+  MOVE_PLAIN: null,
+  DROP: null,
+  JUMP: null,
+  JUMP_IF_FALSE: null,
+  LIST_CONSTRUCT: null,
+  LIST_UNPACK: null,
+  TUPLE_CONSTRUCT: null,
+  TUPLE_UNPACK: null,
+  TUPLE_INDEX: null,
+  TUPLE_SLICE: null,
+  GET_ATTR: null,
+  ISINSTANCE: null,
   // A trip's number is no part of what its body is recorded for.
-  LOOP_BEGIN: false,
-  LOOP: false,
-  DICT_CONSTRUCT: false,
-  CREATE_OBJECT: false,
-  SET_ATTR: false,
-  TO_LIST: false,
-  SORT: false,
-  CALL: false,
-  INTERFACE_CALL: false,
-  FORK: false,
-  WAIT: false,
-  ENTER: false,
-  EXIT: false,
-  RAISE: false,
-  PRINT: false,
-  RETURN: false,
+  LOOP_BEGIN: 'the beginning of a loop',
+  LOOP: 'the head of a loop',
+  DICT_CONSTRUCT: changes,
+  CREATE_OBJECT: changes,
+  SET_ATTR: 'an attribute that is set',
+  TO_LIST: changes,
+  SORT: changes,
+  CALL: 'a call',
+  INTERFACE_CALL: 'a call',
+  FORK: changes,
+  WAIT: changes,
+  ENTER: changes,
+  EXIT: changes,
+  RAISE: changes,
+  PRINT: changes,
+  RETURN: 'the end of the function',
 };
 
 /** Why an instruction ends a stretch before it has run; null where it does not. @param position its own index in the code */
 export function refusalOf(instruction: Instruction, position: number): string | null {
-  const { op } = instruction;
-  if (!recordable[op]) return refusals[op] ?? 'an instruction that changes more than registers';
   if (instruction.op === 'JUMP') return instruction.operand.target <= position ? 'the end of a trip of a loop' : null;
-  return instruction.op === 'OP' || instruction.op === 'DIRECT' ? operatorRefusal(instruction) : null;
+  return instruction.op === 'OP' || instruction.op === 'DIRECT'
+    ? operatorRefusal(instruction)
+    : refusals[instruction.op];
 }
-
-const refusals: { readonly [K in OpCode]?: string } = {
-  LOOP_BEGIN: 'the beginning of a loop',
-  LOOP: 'the head of a loop',
-  CALL: 'a call',
-  INTERFACE_CALL: 'a call',
-  RETURN: 'the end of the function',
-  SET_ATTR: 'an attribute that is set',
-  CALLBACK: 'a guard',
-};
 
 /** Whether an instruction puts a value at the end of a list, and does nothing else that anybody sees. */
 export function isAppend(instruction: Instruction): boolean {

@@ -25,36 +25,31 @@ import type { LoopInProgress } from './loop-body.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
 import { goesToAnchor, handsOn, isAppend, moves, usesOf } from './recordable.ts';
-import type { AppendNote, ContentNote, Draw, LaunchNote, Step, StorageNote } from './recording-notes.ts';
+import type { AppendNote, StorageNote } from './recording-notes.ts';
 import { GrowingList, isImmutable, isPlainTensor, SameLayout, type LiveInRules, type Origin } from './live-in.ts';
 import { LiveInTable, maxItems, type MovedSizes } from './live-in-table.ts';
+import {
+  launchStep,
+  type ComputeStep,
+  type DrawStep,
+  type GuardStep,
+  type LaunchStep,
+} from '../program/launch-program.ts';
 import { isSetBy } from '../set-attributes.ts';
 import { RecordedSizes } from './recorded-sizes.ts';
 
 /** A stretch ends when it has so many launches: the next one begins there. */
 export const maxLaunches = 1024;
 
-/** What a recording is a recording of, at one point of it. */
-interface Mark {
-  readonly liveIns: number;
-  readonly launches: number;
-  readonly labels: number;
-  readonly contents: number;
-  readonly steps: number;
-  readonly hostSteps: number;
-  readonly draws: number;
-  readonly appends: number;
-}
-
 /**
  * Notes down what a straight line of instructions does while it runs as ever: where its values come from, what it launches, what is in
  * registers at its end. It says why it cannot go on where that is so; what came before holds then.
  */
 export class Recording extends LiveInTable implements HostAccessWatch {
-  readonly launches: LaunchNote[] = [];
+  readonly launches: LaunchStep[] = [];
   /** What the launches are counted as, one for each time that an operator launched something. */
   readonly labels: string[] = [];
-  readonly contents: ContentNote[] = [];
+  readonly contents: GuardStep[] = [];
   readonly storages = new Map<Storage, StorageNote>();
   /** Registers that hold something else than before: their values; undefined for those that were given up. */
   readonly registers = new Map<number, IValue | undefined>();
@@ -65,9 +60,9 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   notesFaults = false;
   /** Storages with a larger number were made while it went on. */
   readonly firstSerial = lastStorageSerial();
-  readonly steps: Step[] = [];
+  readonly steps: ComputeStep[] = [];
   readonly hostSteps: HostStep[] = [];
-  readonly draws: Draw[] = [];
+  readonly draws: DrawStep[] = [];
   readonly appends: AppendNote[] = [];
   /** Which live-in a register holds. */
   readonly #sources = new Map<number, number>();
@@ -75,10 +70,10 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   readonly #handedOn = new Map<OpenNumber, number>();
   /** Live-ins that are another one each time, as far as is known. */
   readonly #varying = new Set<number>();
-  #step: Step | null = null;
+  #step: ComputeStep | null = null;
   readonly #sizes: RecordedSizes;
   /** How registers came to hold views of live-ins that are the same each time. */
-  readonly #views = new Map<number, Step>();
+  readonly #views = new Map<number, ComputeStep>();
   /** Numbers that were open before it. */
   #untouched: readonly OpenNumber[] = [];
   /** The one that runs. */
@@ -86,7 +81,9 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   /** The kernel that an operator has launched last. */
   #launching: Kernel | null = null;
   readonly #faultStorages = new Set<Storage>();
-  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0, hostSteps: 0, draws: 0, appends: 0 };
+  /** What is taken back where an instruction turns out not to belong to it, live-ins and launches first, and how much there was of each before. */
+  readonly #notes: readonly unknown[][];
+  #lengths: readonly number[] = [];
   #refusal: string | null = null;
   /** Whether the program waits for what it will not have to wait for the next time. */
   isPassing = false;
@@ -108,6 +105,8 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     moved?: MovedSizes,
   ) {
     super(rules, moved);
+    const { launches, contents, labels, steps, hostSteps, draws, appends } = this;
+    this.#notes = [this.liveIns, launches, contents, labels, steps, hostSteps, draws, appends];
     const isGiven = (register: number): boolean => this.#varying.has(this.sourceOf(register));
     const symbolIn = (register: number): SymNode | null =>
       isGiven(register) ? this.symbolFor(this.sourceOf(register), frame.get(register)) : null;
@@ -139,12 +138,12 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   reads(storage: Storage): void {
     const liveIn = this.givenIn(storage);
     if (liveIn === undefined && storage.serial > this.firstSerial) return;
-    const attribute = liveIn === undefined ? null : this.attributeAt(liveIn);
+    const attribute = this.attributeOf(storage);
     // An attribute that the code sets is another tensor the next time.
     if (liveIn !== undefined && (!attribute || isSetBy(this.frame.code, attribute)))
       return this.refuse('elements of a value that the host looks at');
     if (!this.contents.some((known) => known.storage === storage)) {
-      this.contents.push({ storage, writes: storage.writes, liveIn: liveIn ?? -1 });
+      this.contents.push({ op: 'guard', storage, writes: storage.writes, liveIn: liveIn ?? -1 });
     }
   }
 
@@ -175,7 +174,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
       stream: (count) => {
         const { key, first, low, high } = generator.stream(count);
         const numbers = { key: new OpenNumber(key), first: new OpenNumber(first) };
-        this.draws.push({ count, ...numbers });
+        this.draws.push({ op: 'draw', count, ...numbers });
         return {
           key,
           first,
@@ -228,7 +227,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
       const result = call.run(args, context);
       for (const open of untouched) open.isRead = false;
       if (result !== undefined) {
-        const step = this.hostSteps.push({ name, call, inputs }) - 1;
+        const step = this.hostSteps.push({ op: 'host', name, call, inputs }) - 1;
         if (this.addLiveIn({ kind: 'host', step }, result) < 0) this.refuse('a value that nothing short tells apart');
       }
       return result;
@@ -314,12 +313,11 @@ export class Recording extends LiveInTable implements HostAccessWatch {
 
   launched(launch: PreparedLaunch): void {
     this.#checkSizes(launch);
-    const storages = launch.bindings.map(({ operand, stored, layout }) => {
+    for (const { operand, stored, layout } of launch.bindings) {
       const { storage, dtype } = operand.tensor;
       this.#note(storage, realType(dtype), layout, stored);
-      return storage;
-    });
-    this.launches.push({ launch, storages });
+    }
+    this.launches.push(launchStep(launch));
   }
 
   /** What a device makes of a kernel by its sizes of now, as several launches, holds for these alone. */
@@ -358,16 +356,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     this.#lastSerial = lastStorageSerial();
     this.#handedOn.clear();
     this.#instruction = instruction;
-    this.#mark = {
-      liveIns: this.liveIns.length,
-      launches: this.launches.length,
-      labels: this.labels.length,
-      contents: this.contents.length,
-      steps: this.steps.length,
-      hostSteps: this.hostSteps.length,
-      draws: this.draws.length,
-      appends: this.appends.length,
-    };
+    this.#lengths = this.#notes.map(({ length }) => length);
     this.beginGuards();
     const refusal = isAppend(instruction) ? this.#expectAppend(instruction) : this.#readsGrowing(instruction);
     if (refusal) return this.#end(refusal);
@@ -411,7 +400,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   }
 
   /** What an instruction does anew each time, if it is of that kind. */
-  #stepOf(instruction: Instruction): Step | null {
+  #stepOf(instruction: Instruction): ComputeStep | null {
     const { inputs } = instruction;
     const isVarying = inputs.some((register) => this.#varying.has(this.#sources.get(register) ?? -1));
     if (isVarying) for (const register of inputs) this.#repeatView(register);
@@ -419,13 +408,14 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   }
 
   /** An operator on views, sizes or numbers that goes by live-ins alone. */
-  #repeatable(instruction: Instruction): Step | null {
+  #repeatable(instruction: Instruction): ComputeStep | null {
     if (instruction.op !== 'OP' && instruction.op !== 'DIRECT') return null;
     const { inputs, operand } = instruction;
     const { row } = operand;
     if (!row || row.readsElements || !(row.scalar || row.view)) return null;
     if (!inputs.every((register) => register < 0 || this.#sources.has(register))) return null;
     return {
+      op: 'compute',
       row,
       inputs: inputs.map((register) =>
         register < 0 ? { constant: this.frame.get(register) } : { liveIn: this.#sources.get(register)! },
@@ -453,7 +443,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   /** Numbers that it took otherwise than as params of its launches have to be what they were. */
   #closeRead(instruction: Instruction): void {
     const { inputs } = instruction;
-    const launches = this.launches.slice(this.#mark.launches);
+    const launches = this.launches.slice(this.#lengths[1]);
     for (const register of inputs) {
       const liveIn = this.liveIns[this.#sources.get(register) ?? -1];
       // A tensor tells by itself when it is asked where it begins.
@@ -474,7 +464,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     const { outputs } = instruction;
     const moved = moves(instruction) ? instruction.inputs.map((register) => this.#sources.get(register)) : [];
     const made: number[] = [];
-    if (this.#step && this.launches.length === this.#mark.launches && this.contents.length === this.#mark.contents) {
+    if (this.#step && this.launches.length === this.#lengths[1] && this.contents.length === this.#lengths[2]) {
       const step = this.steps.push(this.#step) - 1;
       // Where a view begins is worked out anew, of wherever that begins which it is a view of.
       for (const open of this.#untouched) open.isRead = false;
@@ -522,11 +512,11 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   }
 
   /** How the view that an instruction made can be made again. */
-  #viewOf(instruction: Instruction): Step | null {
+  #viewOf(instruction: Instruction): ComputeStep | null {
     const step = this.#repeatable(instruction);
     const value = this.frame.get(instruction.outputs[0]);
-    if (!step?.row.view || !(value instanceof Tensor) || this.launches.length > this.#mark.launches) return null;
-    const isOf = (input: Step['inputs'][number]): boolean =>
+    if (!step?.row.view || !(value instanceof Tensor) || this.launches.length > this.#lengths[1]) return null;
+    const isOf = (input: ComputeStep['inputs'][number]): boolean =>
       'liveIn' in input && this.liveInStorages[input.liveIn] === value.storage;
     return step.inputs.some(isOf) ? step : null;
   }
@@ -542,7 +532,13 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   #sourceOfResult(register: number): number | undefined {
     const value = this.frame.get(register);
     const at = value instanceof Tensor ? this.liveInOf(value) : -1;
-    return at >= this.#mark.liveIns ? at : undefined;
+    return at >= this.#lengths[0] ? at : undefined;
+  }
+
+  /** Has a register hold something at the end that is no live-in. */
+  leave(register: number, value: IValue): void {
+    this.registers.set(register, value);
+    this.#sources.delete(register);
   }
 
   /** Forgets the instruction that runs, which does not belong to it after all. */
@@ -571,17 +567,11 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   }
 
   #end(reason: string): string {
-    const { liveIns, launches, labels, contents, steps, hostSteps, draws, appends } = this.#mark;
+    const [liveIns] = this.#lengths;
     this.forgetLiveIns(liveIns);
     // A view that was to be made anew for the instruction is what it was before.
     for (const [register, at] of this.#sources) if (at >= liveIns) this.#sources.delete(register);
-    this.steps.length = steps;
-    this.hostSteps.length = hostSteps;
-    this.launches.length = launches;
-    this.labels.length = labels;
-    this.contents.length = contents;
-    this.draws.length = draws;
-    this.appends.length = appends;
+    this.#notes.forEach((notes, at) => (notes.length = this.#lengths[at]));
     return reason;
   }
 

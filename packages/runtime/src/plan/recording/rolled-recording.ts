@@ -1,23 +1,15 @@
 import { Tensor, type IValue, type OpenNumber, type Storage } from '@cresset/tensor';
-import {
-  param,
-  rollTrips,
-  type ComputeDevice,
-  type LaunchRecorder,
-  type LoopNest,
-  type ParamExpr,
-  type RolledTrips,
-} from '@cresset/tensorexpr';
+import { param, type ComputeDevice, type LaunchRecorder, type ParamExpr } from '@cresset/tensorexpr';
 import { runWithoutData } from '@cresset/operators';
 import type { RuntimeContext } from '../../run/runtime-context.ts';
-import { fuseLaunches } from '../launches/fused-launches.ts';
+import { rollLaunches, type RolledProgram } from '../passes/roll-launches.ts';
 import { isImmutable, isPlainTensor, liveInOf, type LiveIn } from './live-in.ts';
 import type { LoopInProgress } from './loop-body.ts';
 import { laterReads } from './later-reads.ts';
 import { baseOf, DerivedNumber } from './open-params.ts';
-import type { Recorded } from './recorded.ts';
 import type { Recording } from './recording.ts';
-import { noteOf, type AppendNote, type LaunchNote, type StorageNote } from './recording-notes.ts';
+import { stepsOf, type LaunchProgram, type ProgramStorage } from '../program/launch-program.ts';
+import type { StorageNote } from './recording-notes.ts';
 
 /** What trips are rolled with. */
 export interface RollingTools {
@@ -27,11 +19,11 @@ export interface RollingTools {
 }
 
 /**
- * What a recording of one trip of a loop is for that trip and all that follow: the same work with the trip's number as an axis. Null where
- * a trip is not like the next one in all but where tensors begin and numbers that grow evenly, where it leaves something else than tensors
+ * Makes a recording of one trip of a loop that of this trip and all that follow: the same work with the trip's number as an axis. Does nothing and says false
+ * where a trip is not like the next one in all but where tensors begin and numbers that grow evenly, where it leaves something else than tensors
  * to the next, or where its launches cannot be rolled.
  */
-export function rollRecording(recording: Recording, loop: LoopInProgress, tools: RollingTools): Recorded | null {
+export function rollRecording(recording: Recording, loop: LoopInProgress, tools: RollingTools): boolean {
   return new RecordingRoller(recording, loop, tools).roll();
 }
 
@@ -68,32 +60,33 @@ class RecordingRoller {
     );
   }
 
-  roll(): Recorded | null {
+  roll(): boolean {
     const { draws, env, hostSteps, notesFaults } = this.recording;
-    if (env) return null;
-    if (this.#trips > MAX_TRIPS || this.#looksAtStorages()) return null;
-    if (draws.length > 0 || hostSteps.length > 0 || notesFaults || !this.#isEven()) return null;
+    if (env || this.#trips > MAX_TRIPS || this.#looksAtStorages()) return false;
+    if (draws.length > 0 || hostSteps.length > 0 || notesFaults || !this.#isEven()) return false;
     const results = this.#results();
     const appended = this.#appended();
-    if (!results || !appended) return null;
-    const nests = this.#nests([...results.values(), ...appended].map(({ storage }) => storage));
-    const carried = nests && this.#carried(results);
+    if (!results || !appended) return false;
+    const carried = this.#carried(results);
     const ofAll = new Set(appended.map(({ storage }) => storage));
+    const { device, recorder } = this.tools;
     const rolled =
       carried &&
-      rollTrips(
+      rollLaunches(
+        this.#trip([...results.values(), ...appended].map(({ storage }) => storage)),
         {
-          nests,
           carried,
-          isMade: (storage) => this.#isMade(storage),
           ofAll,
           ofLast: new Set([...results.values()].flatMap(({ storage }) => (ofAll.has(storage) ? [] : storage))),
           strideOf: (param) => this.#strideOf(param),
           startOf: (number) => this.#startOf(number),
         },
         this.#trips,
+        device.capabilities,
+        recorder,
       );
-    return rolled ? this.#recorded(rolled, results, ofAll) : null;
+    if (rolled) this.#become(rolled, results, ofAll);
+    return rolled !== null;
   }
 
   /** Whether the program goes by where in its storage a tensor lies: those of several trips share one. */
@@ -247,15 +240,14 @@ class RecordingRoller {
     return values.every(isOwn) ? values : null;
   }
 
-  /** The trip's launches, where all are nests. */
-  #nests(outliving: readonly Storage[]): LoopNest[] | null {
-    const { device, recorder } = this.tools;
-    const isTemporary = (storage: Storage): boolean => this.#isMade(storage) && !outliving.includes(storage);
-    const asItIs = <Kernel>(kernel: Kernel): Kernel => kernel;
-    const memory = { isTemporary, isOfFaults: () => false };
-    const fused = fuseLaunches(this.recording.launches, memory, device.capabilities, recorder, asItIs);
-    const nests = fused.map(({ launch }) => launch.kernel);
-    return nests.every((kernel): kernel is LoopNest => kernel?.kind === 'nest') ? nests : null;
+  /** The trip's launches. */
+  #trip(outliving: readonly Storage[]): LaunchProgram {
+    const storages = new Map<Storage, ProgramStorage>();
+    for (const [storage, { dtype, layout }] of this.recording.storages) {
+      const kind = !this.#isMade(storage) ? 'given' : outliving.includes(storage) ? 'new' : 'scratch';
+      storages.set(storage, { kind, dtype, layout });
+    }
+    return { steps: this.recording.launches, storages, env: null };
   }
 
   /** Where the next trip finds what this one leaves; null where that is laid out otherwise. */
@@ -276,83 +268,52 @@ class RecordingRoller {
 
   // ---- what there is of all trips
 
-  #recorded(
-    { kernels, all, last }: RolledTrips,
+  #become(
+    { program, all, last }: RolledProgram,
     results: ReadonlyMap<number, Tensor>,
     ofAll: ReadonlySet<Storage>,
-  ): Recorded | null {
-    const { recording, loop, tools } = this;
-    const storages = new Map(recording.storages);
-    const launches: LaunchNote[] = [];
-    for (const kernel of kernels) {
-      const launch = tools.recorder.prepare(kernel);
-      if (!launch) return null;
-      for (const { operand, layout } of launch.bindings) {
-        const { storage } = operand.tensor;
-        const note: StorageNote = { kind: 'made', dtype: operand.dtype, layout, copy: null, writes: 0 };
-        if (!storages.has(storage)) storages.set(storage, note);
-      }
-      launches.push(noteOf(launch));
+  ): void {
+    const { recording, loop } = this;
+    const { launches, labels, appends, storages } = recording;
+    for (const [storage, { dtype, layout }] of program.storages) {
+      const note: StorageNote = { kind: 'made', dtype, layout, copy: null, writes: 0 };
+      if (!storages.has(storage)) storages.set(storage, note);
     }
-    const registers = new Map(recording.registers);
+    launches.splice(0, launches.length, ...stepsOf(program, 'launch'));
     for (const [register, value] of results) {
       // What a list holds too is one with what the list holds.
       const stored = ofAll.has(value.storage) && all.get(value.storage);
       const place = stored ? ((this.#trips - 1) * stored.numel) / this.#trips : 0;
-      registers.set(register, moved(value, stored || last.get(value.storage)!, place));
+      recording.leave(register, moved(value, stored || last.get(value.storage)!, place));
     }
-    registers.set(loop.body.counter, BigInt(loop.trips));
-    const appends = Array.from({ length: this.#trips }, (_, trip) =>
-      recording.appends.map(({ list, value }): AppendNote => {
+    recording.leave(loop.body.counter, BigInt(loop.trips));
+    const [ownLabels, ownAppends] = [labels.splice(0), appends.splice(0)];
+    for (let trip = 0; trip < this.#trips; trip++) {
+      labels.push(...ownLabels);
+      for (const { list, value } of ownAppends) {
         const tensor = value as Tensor;
         const stored = all.get(tensor.storage)!;
-        return { list, value: moved(tensor, stored, (trip * stored.numel) / this.#trips), source: -1 };
-      }),
-    ).flat();
-    const liveIns = this.#liveIns();
-    return {
-      frame: recording.frame,
-      env: null,
-      gradEnabled: recording.gradEnabled,
-      notesFaults: false,
-      firstSerial: recording.firstSerial,
-      contents: recording.contents,
-      steps: recording.steps,
-      hostSteps: [],
-      draws: [],
-      liveIns,
-      liveInStorages: liveIns.map((_, at) => recording.liveInStorages[at] ?? null),
-      launches,
-      labels: Array.from({ length: this.#trips }, () => recording.labels).flat(),
-      instructions: recording.instructions * this.#trips,
-      storages,
-      registers,
-      appends,
-      sourceOf: (register) =>
-        results.has(register) || register === loop.body.counter ? -1 : recording.sourceOf(register),
-      sizeOf: () => null,
-      sizesInList: () => null,
-      liveInOf: (value) => recording.liveInOf(value),
-      isConstant: (value) => recording.isConstant(value),
-      isOfFaults: (storage) => recording.isOfFaults(storage),
-      attributeOf: (storage) => recording.attributeOf(storage),
-    };
+        const place = (trip * stored.numel) / this.#trips;
+        appends.push({ list, value: moved(tensor, stored, place), source: -1 });
+      }
+    }
+    recording.instructions *= this.#trips;
+    this.#holdTrips();
   }
 
-  /** Live-ins, those held to their numbers that the kernels go by: of trips above all. */
-  #liveIns(): LiveIn[] {
+  /** Holds live-ins to their numbers that the kernels go by: of trips above all. */
+  #holdTrips(): void {
     const { recording, loop } = this;
-    recording.liveIns.forEach((liveIn, at) => {
+    const { liveIns } = recording;
+    liveIns.forEach((liveIn, at) => {
       if (liveIn.origin.kind === 'computed' || !this.#isDecisive(at)) return;
       liveIn.isGuarded = true;
       if (typeof this.#values[at] !== 'object') liveIn.admits.push((number) => number === this.#values[at]);
     });
-    const liveIns = [...recording.liveIns];
     const { trip, maxTrips } = loop.body;
-    const known = recording.liveIns.some(({ origin }) => origin.kind === 'register' && origin.register === trip);
+    const known = liveIns.some(({ origin }) => origin.kind === 'register' && origin.register === trip);
     if (!known) liveIns.push(guarded({ kind: 'register', register: trip }, BigInt(loop.trip)));
     if (maxTrips >= 0) liveIns.push(guarded({ kind: 'register', register: maxTrips }, recording.frame.get(maxTrips)));
-    return liveIns;
   }
 }
 
