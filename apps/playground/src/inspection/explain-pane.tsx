@@ -122,6 +122,21 @@ function StretchTable({ stretches }: { stretches: Explanation['stretches'] }) {
   );
 }
 
+function ProgramTexts({ stretches }: { stretches: Explanation['stretches'] }) {
+  const programs = stretches.flatMap(({ program }) => program || []);
+  if (programs.length === 0) return null;
+  return (
+    <details>
+      <summary>What a replay does, step by step</summary>
+      {programs.map((program, at) => (
+        <pre key={at} class="source" tabIndex={0} role="region" aria-label={`Steps of stretch ${at + 1}`}>
+          {program}
+        </pre>
+      ))}
+    </details>
+  );
+}
+
 function KernelTable({ kernels }: { kernels: Explanation['stretches'][number]['kernels'] }) {
   if (kernels.length === 0) return null;
   return (
@@ -198,6 +213,7 @@ function ExplanationTables({ explanation, on }: { explanation: Explanation; on: 
         </details>
       )}
       <StretchTable stretches={stretches} />
+      <ProgramTexts stretches={stretches} />
       <KernelTable kernels={stretches.flatMap(({ kernels }) => kernels)} />
       <PartTable parts={parts} />
     </>
