@@ -1,4 +1,4 @@
-import { List, Tensor, Tuple, type IValue, LEAST_SYMBOL, MOST_SYMBOL } from '@cresset/tensor';
+import { List, type ScriptObject, Tensor, Tuple, type IValue, LEAST_SYMBOL, MOST_SYMBOL } from '@cresset/tensor';
 import { runWithoutData } from '@cresset/operators';
 import type { ComputeDevice, LaunchRecorder, ScheduledLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
@@ -17,6 +17,7 @@ import {
   type GuardStep,
   type LaunchProgram,
   type ResultStep,
+  type SetStep,
 } from './program/launch-program.ts';
 import { RepeatedStep } from './recording/host-step.ts';
 import {
@@ -80,6 +81,7 @@ export class Stretch {
   readonly #contents: readonly GuardStep[];
   readonly #made: readonly MadeValue[];
   readonly #appended: readonly AppendStep[];
+  readonly #sets: readonly SetStep[];
   readonly #results: readonly ResultStep[];
   /** Registers that hold nothing any more, or nothing that is read again. */
   readonly #cleared: readonly number[];
@@ -104,6 +106,7 @@ export class Stretch {
     this.#contents = stepsOf(program, 'guard');
     this.#made = stepsOf(program, 'make').map(({ value }) => value);
     this.#appended = stepsOf(program, 'append');
+    this.#sets = stepsOf(program, 'set');
     const results = stepsOf(program, 'result');
     this.#results = results.filter(({ made }) => made >= 0);
     this.#cleared = results.flatMap(({ register, made }) => (made < 0 ? register : []));
@@ -297,6 +300,11 @@ export class Stretch {
       for (const { list, made: at } of this.#appended) {
         (this.#values[list] as List).items.push(made[at]);
         ledger?.pin(made[at]);
+      }
+      for (const { object: at, slot, made: value } of this.#sets) {
+        const object = this.#values[at] as ScriptObject;
+        ledger?.setAttribute(object, slot, made[value]);
+        object.slots[slot] = made[value];
       }
       const values = this.#results.map(({ register, made: at }) => {
         const value = made[at];

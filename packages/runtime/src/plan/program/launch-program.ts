@@ -29,6 +29,7 @@ export type ProgramStep =
   | LaunchStep
   | MakeStep
   | AppendStep
+  | SetStep
   | ResultStep;
 
 /** An operator on views, sizes or numbers of which only live-ins decide: it is done anew each time, with what varies. */
@@ -95,6 +96,14 @@ export interface AppendStep {
   readonly made: number;
 }
 
+/** Puts a value in an attribute: the object's live-in, and the number of what is made for it. */
+export interface SetStep {
+  readonly op: 'set';
+  readonly object: number;
+  readonly slot: number;
+  readonly made: number;
+}
+
 /** A register that holds another value at the end: the number of what is made for it, -1 where it holds nothing any more. */
 export interface ResultStep {
   readonly op: 'result';
@@ -151,7 +160,7 @@ export const stepsOf = <Op extends ProgramStep['op']>(
 ): Extract<ProgramStep, { readonly op: Op }>[] =>
   steps.filter((step): step is Extract<ProgramStep, { readonly op: Op }> => step.op === op);
 
-const isAfterLaunches = (op: ProgramStep['op']): boolean => op === 'make' || op === 'append' || op === 'result';
+const isAfterLaunches = (op: ProgramStep['op']): boolean => ['make', 'append', 'set', 'result'].includes(op);
 
 /** A program with other launches, and with other steps before them. */
 export function withLaunches(

@@ -72,6 +72,8 @@ export function programText({ steps, storages, env }: LaunchProgram, known?: Rea
       }
       case 'append':
         return `append ${made(step.made)} to %${step.list}`;
+      case 'set':
+        return `set slot ${step.slot} of %${step.object} to ${made(step.made)}`;
       case 'result':
         return `register ${step.register} = ${made(step.made)}`;
     }

@@ -4,8 +4,9 @@ import { recipeOf, type MadeValue } from '../made-value.ts';
 import { laterReads } from '../recording/later-reads.ts';
 import type { LiveIn } from '../recording/live-in.ts';
 import type { Recording } from '../recording/recording.ts';
+import type { SetNote } from '../recording/recording-notes.ts';
 import { isSetBy } from '../set-attributes.ts';
-import type { AppendStep, LaunchProgram, ProgramStorage, ResultStep } from './launch-program.ts';
+import type { AppendStep, LaunchProgram, ProgramStorage, ResultStep, SetStep } from './launch-program.ts';
 
 /**
  * The program of what was recorded up to the instruction `end`.
@@ -44,17 +45,23 @@ class ProgramBuilder {
     for (const [register, value] of recording.registers) {
       // What can lie in memory is given up where the instructions give it up: that is what its storage is freed by.
       const isOver = value === undefined || (typeof value !== 'object' && !needed.has(register));
-      results.push({ op: 'result', register, made: isOver ? -1 : this.#resultOf(register, value) });
+      results.push({ op: 'result', register, made: isOver ? -1 : this.#resultOfRegister(register, value) });
     }
     const appends = recording.appends.map(({ list, value, source }): AppendStep => ({
       op: 'append',
       list,
       made: source < 0 ? this.#valueOf(value) : this.#make(this.#liveIn(source)),
     }));
+    const sets = lastOfEach(recording.sets).map(({ object, slot, value, source, size }): SetStep => ({
+      op: 'set',
+      object,
+      slot,
+      made: this.#resultOf(value, source, size),
+    }));
     this.#noteComputed(liveIns);
     for (const { storages } of launches) for (const storage of storages) this.#noteUsed(storage);
     const made = this.#made.map((value) => ({ op: 'make' as const, value }));
-    const all = [liveIns, steps, hostSteps, contents, draws, launches, made, appends, results];
+    const all = [liveIns, steps, hostSteps, contents, draws, launches, made, appends, sets, results];
     return { steps: all.flat(), storages: this.#storages, env };
   }
 
@@ -117,11 +124,13 @@ class ProgramBuilder {
     return this.#made.push(value) - 1;
   }
 
-  #resultOf(register: number, value: IValue): number {
-    const size = this.recording.sizeOf(register);
+  #resultOfRegister(register: number, value: IValue): number {
+    return this.#resultOf(value, this.recording.sourceOf(register), this.recording.sizeOf(register));
+  }
+
+  #resultOf(value: IValue, source: number, size: SymNode | null): number {
     if (size) return this.#sizeOf(size);
-    const at = this.recording.sourceOf(register);
-    return at < 0 ? this.#valueOf(value) : this.#make(this.#liveIn(at));
+    return source < 0 ? this.#valueOf(value) : this.#make(this.#liveIn(source));
   }
 
   #sizeOf(value: SymNode): number {
@@ -168,3 +177,9 @@ class ProgramBuilder {
     return this.#add(storage, isOld ? this.#kindOfFixed(storage) : storage.isOnHost ? 'copied' : 'new', dtype);
   }
 }
+
+/** What attributes hold in the end. */
+const lastOfEach = (sets: readonly SetNote[]): SetNote[] =>
+  sets.filter(
+    ({ object, slot }, at) => !sets.slice(at + 1).some((later) => later.object === object && later.slot === slot),
+  );

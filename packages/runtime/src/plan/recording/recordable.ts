@@ -33,7 +33,7 @@ const refusals: Readonly<Record<OpCode, string | null>> = {
   LOOP: 'the head of a loop',
   DICT_CONSTRUCT: changes,
   CREATE_OBJECT: changes,
-  SET_ATTR: 'an attribute that is set',
+  SET_ATTR: null,
   TO_LIST: changes,
   SORT: changes,
   CALL: 'a call',
@@ -96,7 +96,8 @@ export function usesOf(instruction: Instruction, register: number): number {
 }
 
 /** Whether an instruction does not go by what its registers hold. */
-export const handsOn = (instruction: Instruction): boolean => moves(instruction) || isAppend(instruction);
+export const handsOn = (instruction: Instruction): boolean =>
+  moves(instruction) || isAppend(instruction) || instruction.op === 'SET_ATTR';
 
 /** Whether an instruction hands on what its registers hold. */
 export const moves = ({ op }: Instruction): boolean => op === 'MOVE' || op === 'MOVE_PLAIN';

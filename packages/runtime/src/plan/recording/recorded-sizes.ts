@@ -91,6 +91,10 @@ export class RecordedSizes {
     });
   }
 
+  give(register: number, size: SymNode): void {
+    this.#sizes.set(register, size);
+  }
+
   clear(register: number): void {
     this.#sizes.delete(register);
   }

@@ -1,4 +1,4 @@
-import type { DeviceLayout, IValue, ScalarType, Storage } from '@cresset/tensor';
+import type { DeviceLayout, IValue, ScalarType, Storage, SymNode } from '@cresset/tensor';
 
 /** A storage that launches of a recording use. */
 export interface StorageNote {
@@ -18,4 +18,16 @@ export interface AppendNote {
   readonly value: IValue;
   /** The live-in that the value is; -1 where it is none. */
   readonly source: number;
+}
+
+/** A value that a stretch puts in an attribute. */
+export interface SetNote {
+  /** The live-in that the object is. */
+  readonly object: number;
+  readonly slot: number;
+  readonly value: IValue;
+  /** The live-in that the value is; -1 where it is none. */
+  readonly source: number;
+  /** The expression that the value is the number of, where it is worked out of sizes. */
+  readonly size: SymNode | null;
 }

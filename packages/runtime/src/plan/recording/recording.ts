@@ -20,12 +20,12 @@ import { hasLayouts, isSymbolicKernel, type Kernel, type ParamExpr, type Prepare
 import type { Frame } from '../../interpreter/frame.ts';
 import type { CallInProgress } from '../../interpreter/program-place.ts';
 import type { HostContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
-import type { Instruction } from '../../interpreter/code/instruction.ts';
+import type { Instruction, InstructionOf } from '../../interpreter/code/instruction.ts';
 import type { LoopInProgress } from './loop-body.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
 import { goesToAnchor, handsOn, isAppend, moves, usesOf } from './recordable.ts';
-import type { AppendNote, StorageNote } from './recording-notes.ts';
+import type { AppendNote, SetNote, StorageNote } from './recording-notes.ts';
 import { GrowingList, isImmutable, isPlainTensor, SameLayout, type LiveInRules, type Origin } from './live-in.ts';
 import { LiveInTable, maxItems, type MovedSizes } from './live-in-table.ts';
 import {
@@ -64,6 +64,8 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   readonly hostSteps: HostStep[] = [];
   readonly draws: DrawStep[] = [];
   readonly appends: AppendNote[] = [];
+  /** In the order in which they were set. */
+  readonly sets: SetNote[] = [];
   /** Which live-in a register holds. */
   readonly #sources = new Map<number, number>();
   /** Numbers that the instruction's calls on the host take whatever they are, and how many do. */
@@ -105,8 +107,8 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     moved?: MovedSizes,
   ) {
     super(rules, moved);
-    const { launches, contents, labels, steps, hostSteps, draws, appends } = this;
-    this.#notes = [this.liveIns, launches, contents, labels, steps, hostSteps, draws, appends];
+    const { launches, contents, labels, steps, hostSteps, draws, appends, sets } = this;
+    this.#notes = [this.liveIns, launches, contents, labels, steps, hostSteps, draws, appends, sets];
     const isGiven = (register: number): boolean => this.#varying.has(this.sourceOf(register));
     const symbolIn = (register: number): SymNode | null =>
       isGiven(register) ? this.symbolFor(this.sourceOf(register), frame.get(register)) : null;
@@ -369,11 +371,22 @@ export class Recording extends LiveInTable implements HostAccessWatch {
         if (this.varyingRegisters.has(register)) this.#varying.add(at);
       }
     }
+    if (instruction.op === 'SET_ATTR' && !this.#expectSet(instruction)) return this.#end('an attribute that is set');
     this.#step = isAppend(instruction) ? null : this.#stepOf(instruction);
     this.#sizes.before(instruction, this.#step !== null);
     this.#untouched = this.#step ? this.openNumbers() : [];
     if (!this.#step && !handsOn(instruction)) this.#guardInputs(instruction);
     return null;
+  }
+
+  /** An attribute is to hold a tensor, or what is told by being the same, in an object that was there before. Whether that can be recorded. */
+  #expectSet({ inputs: [object, register] }: Instruction): boolean {
+    const value = this.frame.get(register);
+    if (!(value instanceof Tensor ? isPlainTensor(value) : typeof value !== 'object' || value === null)) return false;
+    const source = this.#sources.get(object);
+    if (source === undefined) return false;
+    this.guard(source);
+    return true;
   }
 
   /** A list that was there before is to grow. Why that cannot be recorded, where it cannot. */
@@ -477,7 +490,10 @@ export class Recording extends LiveInTable implements HostAccessWatch {
       this.#closeRead(instruction);
     }
     if (isAppend(instruction)) this.#noteAppend(instruction);
-    if (instruction.op === 'GET_ATTR') {
+    if (instruction.op === 'SET_ATTR') this.#noteSet(instruction);
+    const set = instruction.op === 'GET_ATTR' ? this.#setBefore(instruction) : undefined;
+    if (set && set.source >= 0) moved.push(set.source);
+    if (instruction.op === 'GET_ATTR' && !set) {
       const object = this.#valueOf(instruction.inputs[0]) as ScriptObject;
       const [register] = outputs;
       const origin: Origin = { kind: 'attribute', object, slot: instruction.operand.slot, register };
@@ -500,6 +516,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     });
     if (view) this.#views.set(outputs[0], view);
     this.#sizes.note(outputs);
+    if (set?.size) this.#sizes.give(outputs[0], set.size);
     for (const register of instruction.clears) {
       this.registers.set(register, undefined);
       this.#sizes.clear(register);
@@ -526,6 +543,18 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     // A list of its own is made whole in the end.
     if (list === undefined) return;
     this.appends.push({ list, value: this.frame.get(item), source: this.sourceOf(item) });
+  }
+
+  #noteSet({ inputs: [object, register], operand: { slot } }: InstructionOf<'SET_ATTR'>): void {
+    const value = this.frame.get(register);
+    const [source, size] = [this.sourceOf(register), this.sizeOf(register)];
+    this.sets.push({ object: this.liveInOf(this.frame.get(object) as ScriptObject), slot, value, source, size });
+  }
+
+  /** What the attribute that an instruction reads was set to since the recording began; undefined where it was not. */
+  #setBefore({ inputs: [object], operand: { slot } }: InstructionOf<'GET_ATTR'>): SetNote | undefined {
+    const found = this.liveInOf(this.#valueOf(object) as ScriptObject);
+    return this.sets.findLast((set) => set.object === found && set.slot === slot);
   }
 
   /** The live-in that a register holds after the host computed it. */
