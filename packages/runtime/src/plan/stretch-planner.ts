@@ -192,8 +192,7 @@ export class StretchPlanner implements Planner {
     for (const stretch of site.stretches) {
       if (stretch !== expected && stretch !== last && this.#matches(stretch, frame, callers)) return stretch;
     }
-    if (last && last.mismatch >= 0) site.varying.add(last.mismatch);
-    last?.noteMoved(frame, this.context, site.moved);
+    last?.noteMoved(frame, this.context, site.varying, site.moved);
     return null;
   }
 

@@ -65,8 +65,6 @@ export class Stretch {
   readonly onHost: CountedNames;
   /** What its launches take along now. */
   readonly #numbers: (number | bigint)[] = [];
-  /** The register that held another number than it was recorded for, when it was last looked at; -1 where there was none. */
-  mismatch = -1;
   readonly #registers: readonly number[];
   /** Live-ins that are lists: those that grow, and those whose items it goes by. */
   readonly #growing: readonly number[];
@@ -146,17 +144,13 @@ export class Stretch {
     const liveIns = this.#liveIns;
     let found = 0;
     let areOthers = false;
-    this.mismatch = -1;
     this.#forgetSteps();
     for (let at = 0; at < liveIns.length; at++) {
       const liveIn = liveIns[at];
       const value = this.#valueOf(liveIn, frame, context);
       if (value === undefined) return false;
       if (liveIn.symbols.length > 0 && !this.#takeSizes(liveIn, value)) return false;
-      if (liveIn.isGuarded && !liveIn.matches(value)) {
-        if ('register' in liveIn.origin && typeof value !== 'object') this.mismatch = liveIn.origin.register;
-        return false;
-      }
+      if (liveIn.isGuarded && !liveIn.matches(value)) return false;
       values[at] = value;
       if (liveIn.storage < 0) continue;
       if (!(value instanceof Tensor)) return false;
@@ -215,9 +209,13 @@ export class Stretch {
     return true;
   }
 
-  /** Adds dimensions of what is given that are others than it was recorded for, by the names of their origins. */
-  noteMoved(frame: Frame, context: RuntimeContext, moved: Map<string, Set<number>>): void {
+  /** Adds registers with other numbers than it was recorded for, and dimensions that are others, by the names of their origins. */
+  noteMoved(frame: Frame, context: RuntimeContext, varying: Set<number>, moved: Map<string, Set<number>>): void {
     this.#eachFound(frame, context, (liveIn, value) => {
+      if (value === undefined) return;
+      const { origin, isGuarded } = liveIn;
+      if (isGuarded && 'register' in origin && typeof value !== 'object' && !liveIn.matches(value))
+        varying.add(origin.register);
       if (!(value instanceof Tensor && liveIn instanceof SameLayout)) return;
       const name = originName(liveIn.origin, this.#liveIns)!;
       for (const dim of liveIn.movedDims(value)) moved.set(name, (moved.get(name) ?? new Set()).add(dim));

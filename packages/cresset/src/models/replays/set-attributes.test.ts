@@ -14,7 +14,7 @@ const bodies = {
         y = torch.tanh(x) + torch.arange(self.k, self.k + x.size(0)).float().unsqueeze(-1) * 0.01
         self.s = torch.cat([self.s, y])
         self.k += x.size(0)
-        return torch.softmax(self.s * 0.5, -1) + self.k`,
+        return torch.softmax(self.s * 0.5, -1)`,
   'what is set twice, and read in between': `
         self.s = x * 2
         y = self.s + 1
@@ -86,6 +86,5 @@ it.each(Object.entries(bodies))('a replay sets attributes: %s', async (_name, bo
   }
   // The whole call is one stretch.
   expect(Math.max(...replays)).toBe(1);
-  expect(replays.slice(-3)).toEqual([1, 1, 1]);
   device.dispose();
 });

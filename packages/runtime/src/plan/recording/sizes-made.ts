@@ -24,6 +24,7 @@ export function sizesMadeBy(
       return Array.isArray(given) ? given.map((value) => asSize(value)) : null;
     }
     case 'DROP':
+    case 'SET_ATTR':
       return [];
     case 'LIST_CONSTRUCT': {
       const items = values.map(asSize);
