@@ -7,6 +7,7 @@ export * from './future.ts';
 export * from './ivalue.ts';
 export * from './nested-tensor.ts';
 export * from './scalar-type.ts';
+export * from './shape-env.ts';
 export * from './storage.ts';
 export * from './sym-int.ts';
 export * from './tensor.ts';

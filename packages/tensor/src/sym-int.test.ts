@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { ShapeEnv } from './shape-env.ts';
 import {
   hint,
   peek,
   settle,
-  ShapeEnv,
   symAdd,
   symEq,
   symFloorDiv,

@@ -1,17 +1,13 @@
+import type { ShapeEnv, SizeGuards } from './shape-env.ts';
+
 /**
  * Sizes that may be other numbers the next time, as PyTorch's SymInt (c10/core/SymInt.h): what is worked out of them while a program is recorded is kept as
  * an expression. Who goes by the number itself adds a guard: what was recorded then holds only where that comes out the same.
  */
 export type SymInt = number | SymNode;
 
-/** What has to hold of `node`, a difference, for what was recorded: it is zero, is not, or is below zero, or not. */
-interface Guard {
-  readonly node: SymNode;
-  readonly holds: (value: number) => boolean;
-}
-
 /** Products of nodes that cannot be taken apart, each so many times. */
-interface Term {
+export interface Term {
   readonly coefficient: number;
   readonly factors: readonly SymNode[];
 }
@@ -22,112 +18,37 @@ export const LEAST_SYMBOL = 2;
 /** Nor for one above this: kernels count with integers of 32 bits. */
 export const MOST_SYMBOL = 2 ** 31 - 1;
 
-/** In the midst of a question that no answer holds for: the number of now is taken, and nothing is noted. */
-let isPeeking = false;
+/** How what is asked of sizes now is answered. */
+export const asked = {
+  /** Recordings with symbols that go on: without, no size is one. */
+  open: 0,
+  /** In the midst of a question that no answer holds for: the number of now is taken, and nothing is noted. */
+  isPeeking: false,
+  /** Guards of what is made now, apart from its recording's; null where nothing is. */
+  kept: null as SizeGuards | null,
+};
 
 function asking<Result>(guards: SizeGuards | null, peeks: boolean, ask: () => Result): Result {
-  const before = [kept, isPeeking] as const;
-  [kept, isPeeking] = [guards, peeks];
+  const { kept, isPeeking } = asked;
+  Object.assign(asked, { kept: guards, isPeeking: peeks });
   try {
     return ask();
   } finally {
-    [kept, isPeeking] = before;
+    Object.assign(asked, { kept, isPeeking });
   }
 }
 
 /** Does what goes by the numbers of now, and is done again for others. */
-export const peek = <Result>(ask: () => Result): Result => asking(kept, true, ask);
-
-/** What sizes have to be like for what was made with them. */
-export class SizeGuards {
-  /** By what they say, for people to read. */
-  readonly guards = new Map<string, Guard>();
-
-  /** Whether all that was gone by comes out the same for the numbers of now. */
-  holds(): boolean {
-    for (const { node, holds } of this.guards.values()) if (!holds(node.value)) return false;
-    return true;
-  }
-
-  add(node: SymNode, sign: '==' | '!=' | '<' | '>=', holds: (value: number) => boolean): void {
-    this.guards.set(`${node.text} ${sign} 0`, { node, holds });
-  }
-}
-
-/** Those of what is made now, apart from its recording's; null where nothing is. */
-let kept: SizeGuards | null = null;
+export const peek = <Result>(ask: () => Result): Result => asking(asked.kept, true, ask);
 
 /** Makes what is to serve for other sizes too, in a recording or when that is over long since: guards are noted among these. */
 export const keepGuards = <Result>(guards: SizeGuards, make: () => Result): Result => asking(guards, false, make);
 
 /** Whether what is asked now is for `keepGuards`. */
-export const keepsGuards = (): boolean => kept !== null && !isPeeking;
-
-/** Recordings with symbols that go on: without, no size is one. */
-let open = 0;
+export const keepsGuards = (): boolean => asked.kept !== null && !asked.isPeeking;
 
 /** Whether sizes may be expressions at all now. */
-export const hasSymbols = (): boolean => open > 0;
-
-/** The symbols of a recording, what was worked out of them, and what it goes by (PyTorch's ShapeEnv). */
-export class ShapeEnv extends SizeGuards {
-  readonly symbols: SymNode[] = [];
-  readonly #nodes = new Map<string, SymNode>();
-  readonly #values: number[] = [];
-  /** Counts the sets of numbers that symbols stood for. */
-  generation = 0;
-  isClosed = false;
-
-  constructor() {
-    super();
-    open++;
-  }
-
-  /** Whether those of now are taken for sizes: the recording is over, or it is no answer that holds that is asked for. */
-  get isPlain(): boolean {
-    return isPeeking || (this.isClosed && !kept);
-  }
-
-  close(): void {
-    if (!this.isClosed) open--;
-    this.isClosed = true;
-  }
-
-  /** Nothing is noted: what goes by numbers now is worked out as expressions beside that. */
-  isPaused = false;
-
-  /** A new symbol, with the number that it stands for now. */
-  symbol(value: number): SymNode {
-    const at = this.symbols.length;
-    const node = new SymNode(this, `s${at}`, null, LEAST_SYMBOL, () => this.#values[at]);
-    this.#values.push(value);
-    this.symbols.push(node);
-    return node;
-  }
-
-  /** Has one symbol stand for another number. */
-  set(at: number, value: number): void {
-    if (value === this.#values[at]) return;
-    this.#values[at] = value;
-    this.generation++;
-  }
-
-  /** Has what is recorded hold for the numbers of now alone. */
-  settle(): void {
-    for (const symbol of this.symbols) settle(symbol);
-  }
-
-  note(...guard: Parameters<SizeGuards['add']>): void {
-    if (this.isPlain) return;
-    if (kept ?? !this.isPaused) (kept ?? this).add(...guard);
-  }
-
-  node(text: string, terms: ReadonlyMap<string, Term> | null, least: number, evaluate: () => number): SymNode {
-    let node = this.#nodes.get(text);
-    if (!node) this.#nodes.set(text, (node = new SymNode(this, text, terms, least, evaluate)));
-    return node;
-  }
-}
+export const hasSymbols = (): boolean => asked.open > 0;
 
 /** An expression of symbols: a sum of products, or something that is no sum. */
 export class SymNode {

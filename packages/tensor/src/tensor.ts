@@ -1,19 +1,9 @@
 import { Complex, CressetError, formatTensorText } from '@cresset/ir';
 import { bitsToNumber } from './float16.ts';
 import { elementSize, isComplex, newHostArray, numelOf, type HostArray, type ScalarType } from './scalar-type.ts';
+import type { ShapeEnv } from './shape-env.ts';
 import { Storage, takeScratch } from './storage.ts';
-import {
-  hasSymbols,
-  hint,
-  settle,
-  settleAll,
-  symEq,
-  symMax,
-  symMul,
-  symProduct,
-  type ShapeEnv,
-  type SymInt,
-} from './sym-int.ts';
+import { hasSymbols, hint, settle, settleAll, symEq, symMax, symMul, symProduct, type SymInt } from './sym-int.ts';
 
 /** Strides, in elements, of a tensor of these sizes in C order. */
 export function contiguousStrides(sizes: readonly number[]): number[];
