@@ -1,10 +1,8 @@
 import {
-  boxingOf,
   broadcastStrides,
+  computeCallOnDevice,
   divisorsIn,
-  outputShapes,
-  runOnDevice,
-  type OperatorRow,
+  type OperatorCall,
   type TensorElement,
 } from '@cresset/operators';
 import { contiguousStrides, Tensor, type IValue, type Storage, symEq, symSame, type SymInt } from '@cresset/tensor';
@@ -34,38 +32,31 @@ import {
   type PointwiseMember,
 } from './fused-kernel.ts';
 
-/** The operator whose kernels the others are put into the last of. */
-export interface Anchor {
-  readonly row: OperatorRow;
-  readonly inputs: readonly number[];
-  readonly output: number;
-}
-
 /** What became of a group with an anchor: all its results, or only the anchor's. */
 export type AnchorResult = { readonly results: Tensor[] } | { readonly anchor: Tensor };
 
 /**
  * Runs an operator on the device and what pointwise operators make of its result, element by element, in its last kernel: instead of the
- * operator's own value that kernel stores the group's. Where shapes or kernels do not allow it, only the operator is run. Null where the
+ * operator's own value, which is at `output` among the group's, that kernel stores the group's. Where shapes or kernels do not allow it, only the operator is run. Null where the
  * shape of its result is not known beforehand; nothing is done then.
  */
 export function runWithEpilogue(
-  anchor: Anchor,
+  call: OperatorCall,
+  output: number,
   members: readonly PointwiseMember[],
   outputs: readonly number[],
   values: readonly IValue[],
   label: string,
   launches: DeviceLowering,
 ): AnchorResult | null {
-  const args = anchor.inputs.map((input) => values[input]);
-  const metas = outputShapes(anchor.row, boxingOf(anchor.row).unbox(args));
+  const metas = call.outputs;
   if (!metas) return null;
   const meta = metas[0];
   const withAnchor = [...values];
-  withAnchor[anchor.output] = layoutOnly(meta);
+  withAnchor[output] = layoutOnly(meta);
   const layouts = inferLayouts(members, withAnchor, launches.device.capabilities);
   // An operator whose shape is known does not wait.
-  const [result] = runOnDevice(anchor.row, args, launches) as [Tensor];
+  const [result] = computeCallOnDevice(call, launches) as [Tensor];
   const kernels = launches.kernels.splice(0);
   const store =
     layouts && (meta.dtype === 'float32' || meta.dtype === 'float64') ? onlyStoreTo(result.storage, kernels) : null;
@@ -75,7 +66,7 @@ export function runWithEpilogue(
     return { anchor: result };
   }
   const results = outputs.map((position) => allocateLike(layouts[position] as Tensor, launches.device));
-  const elements = new Map([[anchor.output, elementOf(store.value, result)]]);
+  const elements = new Map([[output, elementOf(store.value, result)]]);
   loadOperands(members, values, result.symSizes, store.offset, elements);
   composeMembers(members, layouts, elements, launches);
   const stores = outputs.map((position, at): Store => {
@@ -93,7 +84,7 @@ export function runWithEpilogue(
     [store.value],
   );
   const whole: Kernel = { ...last, label, stores: [...last.stores.filter((each) => each !== store), ...stores] };
-  const isDoubled = launches.device.capabilities.doubles && computesDoubles(whole) !== computesDoubles(last);
+  const isDoubled = layouts.some(isDoubles) && computesDoubles(whole) !== computesDoubles(last);
   if (isDoubled || divides.length > 0) {
     for (const { storage } of results) storage.dispose();
     for (const kernel of kernels) launches.launchNow(kernel);
@@ -105,13 +96,17 @@ export function runWithEpilogue(
   return { results };
 }
 
+const isDoubles = (value: IValue): boolean => value instanceof Tensor && value.dtype === 'float64';
+
 /** The store of the last kernel, where it is the only one to this storage and nothing reads it. */
 function onlyStoreTo(storage: Storage, kernels: readonly Kernel[]): Store | null {
   const last = kernels.at(-1);
   const stores = kernels.flatMap((kernel) => kernel.stores.filter(({ operand }) => operand.tensor.storage === storage));
   const [store] = stores;
   if (stores.length !== 1 || !last?.stores.includes(store)) return null;
-  return store.guard || kernels.some((kernel) => reads(kernel, storage)) ? null : store;
+  // Only a step after it, or a kernel, reads what was new memory before.
+  const mayBeRead = kernels.length > 1 || last.kind === 'recurrence';
+  return store.guard || (mayBeRead && kernels.some((kernel) => reads(kernel, storage))) ? null : store;
 }
 
 const reads = (kernel: Kernel, storage: Storage): boolean =>

@@ -1,5 +1,5 @@
 import { TensorType, type Graph, type Node } from '@cresset/ir';
-import { deviceRefusal, OperatorCall, OperatorError, type OperatorRow } from '@cresset/operators';
+import { callRefusal, OperatorCall, OperatorError, type OperatorRow } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from '../interpreter/code/constant-value.ts';
 import { DeviceLowering } from './device-lowering.ts';
@@ -183,12 +183,13 @@ export class FusionGroup {
     launches: DeviceLowering,
     ledger: StorageLedger | null,
   ): readonly IValue[] | null {
-    const args = anchor.inputs.map((input) => values[input]);
-    if (deviceRefusal(anchor.row, args, launches.device.capabilities) !== null) return null;
-    const done = runWithEpilogue(anchor, this.#pointwise, this.#outputs, values, this.label, launches);
+    const { row, inputs, output } = anchor;
+    const call = new OperatorCall(row, argumentsOf(inputs, values));
+    if (callRefusal(call, launches.device.capabilities) !== null) return null;
+    const done = runWithEpilogue(call, output, this.#pointwise, this.#outputs, values, this.label, launches);
     if (!done) return null;
     if ('results' in done) return done.results;
-    values[anchor.output] = done.anchor;
+    values[output] = done.anchor;
     ledger?.own(done.anchor.storage);
     const results = this.#launchPointwise(values, launches);
     if (results && !results.includes(done.anchor)) {

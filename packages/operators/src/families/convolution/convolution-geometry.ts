@@ -68,21 +68,21 @@ export function convolutionOf(args: ConvolutionArgs): Convolution {
     dilation.every((value) => value > 0),
     () => `dilation should be greater than zero, but got ${sizesText(dilation)}`,
   );
-  const weightText = sizesText(weight.sizes);
+  const weightText = (): string => sizesText(weight.sizes);
   check(
     input.dim === weight.dim,
     () =>
-      `Expected ${weight.dim}-dimensional input for ${weight.dim}-dimensional weight ${weightText}, but got ${input.dim}-dimensional input of size ${sizesText(input.sizes)} instead`,
+      `Expected ${weight.dim}-dimensional input for ${weight.dim}-dimensional weight ${weightText()}, but got ${input.dim}-dimensional input of size ${sizesText(input.sizes)} instead`,
   );
   check(
     weight.sizes[0] >= groups,
     () =>
-      `Given groups=${groups}, expected weight to be at least ${groups} at dimension 0, but got weight of size ${weightText} instead`,
+      `Given groups=${groups}, expected weight to be at least ${groups} at dimension 0, but got weight of size ${weightText()} instead`,
   );
   check(
     weight.sizes[0] % groups === 0,
     () =>
-      `Given groups=${groups}, expected weight to be divisible by ${groups} at dimension 0, but got weight of size [${weightText}] instead`,
+      `Given groups=${groups}, expected weight to be divisible by ${groups} at dimension 0, but got weight of size [${weightText()}] instead`,
   );
   const [inChannels, outChannels] = transposed
     ? [weight.sizes[0] / groups, weight.sizes[1]]
@@ -90,12 +90,12 @@ export function convolutionOf(args: ConvolutionArgs): Convolution {
   check(
     symEq(input.symSizes[1], inChannels * groups),
     () =>
-      `Given ${transposed ? 'transposed=1' : `groups=${groups}`}, weight of size ${weightText}, expected input${sizesText(input.sizes)} to have ${inChannels * groups} channels, but got ${input.sizes[1]} channels instead`,
+      `Given ${transposed ? 'transposed=1' : `groups=${groups}`}, weight of size ${weightText()}, expected input${sizesText(input.sizes)} to have ${inChannels * groups} channels, but got ${input.sizes[1]} channels instead`,
   );
   check(
     bias === null || (bias.dim === 1 && bias.sizes[0] === outChannels * groups),
     () =>
-      `Given ${transposed ? 'transposed=1, ' : ''}weight of size ${weightText}, expected bias to be 1-dimensional with ${outChannels * groups} elements, but got bias of size ${sizesText(bias!.sizes)} instead`,
+      `Given ${transposed ? 'transposed=1, ' : ''}weight of size ${weightText()}, expected bias to be 1-dimensional with ${outChannels * groups} elements, but got bias of size ${sizesText(bias!.sizes)} instead`,
   );
   const kernel = weight.sizes.slice(2);
   const inputSize = input.symSizes.slice(2);

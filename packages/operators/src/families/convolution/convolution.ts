@@ -10,19 +10,25 @@ import { unsqueezeView } from '../../kernels/views.ts';
 
 /** Convolutions (ATen/native/Convolution.cpp); every form comes down to the arguments of `aten::convolution`. */
 
-function convolutionRow<Args>(
+function convolutionRow<Args extends object>(
   schema: string,
   canonical: (args: Args) => ConvolutionArgs,
   batch: Batching | null = null,
 ): OperatorRow {
   const label = schema.slice(0, schema.search(/[.(]/));
+  /** Each call asks for its shape, and then for its kernels. */
+  const resolved = new WeakMap<object, { convolution: Convolution; batched: boolean }>();
   /** With a batch dimension, whether or not the input has one. */
   const resolve = (args: Args): { convolution: Convolution; batched: boolean } => {
+    const known = resolved.get(args);
+    if (known) return known;
     const given = canonical(args);
     const { input } = given;
     const batched = batch === null || batchify(input, batch);
     const full = batched ? given : { ...given, input: unsqueezeView(input, 0) };
-    return { convolution: convolutionOf(full), batched };
+    const found = { convolution: convolutionOf(full), batched };
+    resolved.set(args, found);
+    return found;
   };
   const batchedOut = (out: Tensor, batched: boolean): Tensor => (batched ? out : unsqueezeView(out, 0));
   return kernel<Args>(schema, {
