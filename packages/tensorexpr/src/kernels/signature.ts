@@ -8,9 +8,10 @@ import {
   type Storage,
   type SymInt,
 } from '@cresset/tensor';
-import { CressetError } from '@cresset/ir';
+import { CressetError, scalarTypeCode } from '@cresset/ir';
 import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from '../expressions/expr.ts';
 import { symIndexValue } from '../expressions/index-value.ts';
+import type { Store } from './kernel.ts';
 import type { NormalForm } from './normalise.ts';
 import type { Operand } from '../expressions/operand.ts';
 
@@ -44,24 +45,28 @@ export interface KernelSignature {
   bindingOf(operand: Operand): number;
 }
 
-const typeCodes: Record<ExprType, number> = { float: 1, i32: 2, i64: 3, bool: 4 };
+const typeCodes: Record<ExprType, number> = { float: 0, i32: 1, i64: 2, bool: 3 };
+/** Apart by as many as there are types. */
 const kindCodes: Record<Expr['kind'], number> = {
-  const: 11,
-  param: 12,
-  axis: 13,
-  load: 14,
-  unary: 15,
-  binary: 16,
-  select: 17,
-  cast: 18,
-  reduce: 19,
-  accumulator: 20,
+  const: 4,
+  param: 8,
+  axis: 12,
+  load: 16,
+  unary: 20,
+  binary: 24,
+  select: 28,
+  cast: 32,
+  reduce: 36,
+  accumulator: 40,
 };
 const reduceFunctions = ['sum', 'prod', 'max', 'min', 'any', 'all', 'argmax', 'argmin'];
 const functionCodes = new Map<string, number>(
-  [...unaryFunctions, ...binaryFunctions, ...reduceFunctions].map((name, index) => [name, 32 + index]),
+  [...unaryFunctions, ...binaryFunctions, ...reduceFunctions].map((name, index) => [name, index]),
 );
-const seenBefore = 21;
+const formCodes: readonly NormalForm['kind'][] = ['nest', 'recurrence', 'contraction', 'running-softmax'];
+const combineCodes: readonly Store['combine'][] = [undefined, 'sum', 'prod', 'max', 'min'];
+/** And the number of an expression that came before, where that is below. */
+const seenBefore = 0x8000;
 
 const float64 = new Float64Array(1);
 const float64Words = new Uint32Array(float64.buffer);
@@ -107,13 +112,12 @@ class SignatureWalk {
   expr(expr: Expr): void {
     const earlier = this.#seen.get(expr);
     if (earlier !== undefined) {
-      this.add(seenBefore);
-      this.addWord(earlier);
-      return;
+      if (earlier < seenBefore - 1) return this.add(seenBefore + earlier);
+      this.add(0xffff);
+      return this.addWord(earlier);
     }
     this.#seen.set(expr, this.#seen.size);
-    this.add(kindCodes[expr.kind]);
-    this.add(typeCodes[expr.type]);
+    this.add(kindCodes[expr.kind] + typeCodes[expr.type]);
     switch (expr.kind) {
       case 'const':
         this.#constant(expr.value);
@@ -164,6 +168,8 @@ class SignatureWalk {
       index = this.bindings.length;
       this.#bindingByStorage.set(storage, index);
       this.bindings.push({ operand, stored });
+      this.add(index);
+      this.add(scalarTypeCode(operand.dtype));
     } else {
       const binding = this.bindings[index];
       if (binding.operand.dtype !== operand.dtype) {
@@ -173,20 +179,14 @@ class SignatureWalk {
         );
       }
       if (stored) binding.stored = true;
+      this.add(index);
     }
-    this.addWord(index);
-    this.text(operand.dtype);
   }
 
   bindingOf(operand: Operand): number {
     const index = this.#bindingByStorage.get(operand.tensor.storage);
     if (index === undefined) throw new TypeError('this operand is not part of the kernel');
     return index;
-  }
-
-  text(text: string): void {
-    this.add(text.length);
-    for (let at = 0; at < text.length; at++) this.add(text.charCodeAt(at));
   }
 
   #constant(value: number | bigint | boolean): void {
@@ -244,7 +244,7 @@ function checkPoints(kernel: NormalForm): void {
 }
 
 function walkKernel(walk: SignatureWalk, kernel: NormalForm): void {
-  walk.text(kernel.kind);
+  walk.add(formCodes.indexOf(kernel.kind));
   if (kernel.kind === 'nest' || kernel.kind === 'recurrence') {
     if (kernel.kind === 'recurrence') walk.expr(kernel.time);
     walk.add(kernel.axes.length);
@@ -271,7 +271,7 @@ function walkKernel(walk: SignatureWalk, kernel: NormalForm): void {
     walk.expr(store.value);
     walk.operand(store.operand, true);
     walk.expr(store.offset);
-    walk.text(store.combine ?? '');
+    walk.add(combineCodes.indexOf(store.combine));
     walk.add(store.guard ? 1 : 0);
     if (store.guard) walk.expr(store.guard);
   }
