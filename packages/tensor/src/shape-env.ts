@@ -34,6 +34,7 @@ export class ShapeEnv extends SizeGuards {
   constructor() {
     super();
     asked.open++;
+    asked.wereOpen = true;
   }
 
   /** Whether those of now are taken for sizes: the recording is over, or it is no answer that holds that is asked for. */

@@ -22,6 +22,8 @@ export const MOST_SYMBOL = 2 ** 31 - 1;
 export const asked = {
   /** Recordings with symbols that go on: without, no size is one. */
   open: 0,
+  /** Whether there ever were some. */
+  wereOpen: false,
   /** In the midst of a question that no answer holds for: the number of now is taken, and nothing is noted. */
   isPeeking: false,
   /** Guards of what is made now, apart from its recording's; null where nothing is. */
@@ -49,6 +51,9 @@ export const keepsGuards = (): boolean => asked.kept !== null && !asked.isPeekin
 
 /** Whether sizes may be expressions at all now. */
 export const hasSymbols = (): boolean => asked.open > 0;
+
+/** Whether there ever were such recordings: most programs need not be searched for symbols. */
+export const hadSymbols = (): boolean => asked.wereOpen;
 
 /** An expression of symbols: a sum of products, or something that is no sum. */
 export class SymNode {

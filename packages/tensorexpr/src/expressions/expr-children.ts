@@ -1,27 +1,40 @@
 import type { AxisExpr, Expr } from './expr.ts';
 
-const none: readonly Expr[] = [];
-
-/** The expressions a node is made of, in evaluation order; the extents of a reduction's axes come before its body. */
-export function childrenOf(expr: Expr): readonly Expr[] {
+/** Calls `visit` with the expressions a node is made of, in evaluation order; the extents of a reduction's axes come before its body. */
+export function eachChild(expr: Expr, visit: (child: Expr) => void): void {
   switch (expr.kind) {
     case 'const':
     case 'param':
     case 'accumulator':
     case 'axis':
-      return none;
+      return;
     case 'load':
-      return [expr.offset];
+      visit(expr.offset);
+      return;
     case 'unary':
     case 'cast':
-      return [expr.x];
+      visit(expr.x);
+      return;
     case 'binary':
-      return [expr.x, expr.y];
+      visit(expr.x);
+      visit(expr.y);
+      return;
     case 'select':
-      return [expr.condition, expr.x, expr.y];
+      visit(expr.condition);
+      visit(expr.x);
+      visit(expr.y);
+      return;
     case 'reduce':
-      return [...expr.axes.map((axis) => axis.extent), expr.body];
+      for (const { extent } of expr.axes) visit(extent);
+      visit(expr.body);
   }
+}
+
+/** Those as a list. */
+export function childrenOf(expr: Expr): readonly Expr[] {
+  const children: Expr[] = [];
+  eachChild(expr, (child) => children.push(child));
+  return children;
 }
 
 const noAxes: ReadonlySet<AxisExpr> = new Set();
@@ -46,7 +59,7 @@ export class FreeAxes {
   #find(expr: Expr): ReadonlySet<AxisExpr> {
     if (expr.kind === 'axis') return new Set([expr]);
     let all: ReadonlySet<AxisExpr> = noAxes;
-    for (const child of childrenOf(expr)) all = union(all, this.of(child));
+    eachChild(expr, (child) => (all = union(all, this.of(child))));
     if (expr.kind !== 'reduce') return all;
     const bound = new Set(expr.axes);
     return new Set([...all].filter((axis) => !bound.has(axis)));

@@ -1,4 +1,4 @@
-import { childrenOf, FreeAxes } from './expr-children.ts';
+import { childrenOf, eachChild, FreeAxes } from './expr-children.ts';
 import type { AxisExpr, Expr, ReduceExpr } from './expr.ts';
 import { expressionsOf, type Recurrence } from '../kernels/kernel.ts';
 
@@ -38,7 +38,7 @@ export class ValueHomes {
     const visit = (expr: Expr): void => {
       if (seen.has(expr)) return;
       seen.add(expr);
-      childrenOf(expr).forEach(visit);
+      eachChild(expr, visit);
       if (expr.kind === 'load' && stored.has(expr.operand.tensor.storage))
         this.freeAxes.declare(expr, [...this.freeAxes.of(expr.offset), time]);
     };
@@ -103,10 +103,10 @@ export class ValueHomes {
     const known = this.#within.get(expr);
     if (known) return known;
     const found = new Set<ReduceExpr>();
-    for (const child of childrenOf(expr)) {
+    eachChild(expr, (child) => {
       if (child.kind === 'reduce') found.add(child);
       for (const each of this.#reductionsOf(child)) found.add(each);
-    }
+    });
     this.#within.set(expr, found);
     return found;
   }

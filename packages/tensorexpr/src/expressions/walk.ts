@@ -1,4 +1,5 @@
-import { childrenOf } from './expr-children.ts';
+import { eachChild } from './expr-children.ts';
+import { remembered } from '../remembered.ts';
 import type { Expr, LoadExpr, ReduceExpr } from './expr.ts';
 
 /**
@@ -10,7 +11,7 @@ export function walk(roots: readonly Expr[], enter: (expr: Expr) => boolean | vo
   const visit = (expr: Expr): void => {
     if (seen.has(expr)) return;
     seen.add(expr);
-    if (enter(expr) !== false) childrenOf(expr).forEach(visit);
+    if (enter(expr) !== false) eachChild(expr, visit);
   };
   roots.forEach(visit);
 }
@@ -23,22 +24,22 @@ export function hasExpr(roots: readonly Expr[], test: (expr: Expr) => boolean): 
 }
 
 /** The loads among expressions and what they are made of. */
-export function loadsIn(roots: readonly Expr[]): LoadExpr[] {
-  const found: LoadExpr[] = [];
-  walk(roots, (expr) => {
-    if (expr.kind === 'load') found.push(expr);
-  });
-  return found;
-}
+export const loadsIn = finder<LoadExpr>('load');
 
 /** The reductions among expressions and what they are made of. */
-export function reductionsIn(roots: readonly Expr[]): ReduceExpr[] {
-  const found: ReduceExpr[] = [];
-  walk(roots, (expr) => {
-    if (expr.kind === 'reduce') found.push(expr);
+export const reductionsIn = finder<ReduceExpr>('reduce');
+
+/** Schedules and passes ask the same of the stores of a kernel many times. */
+function finder<Found extends Expr>(kind: Found['kind']): (roots: readonly Expr[]) => readonly Found[] {
+  const within = remembered((root: Expr): readonly Found[] => {
+    const found: Found[] = [];
+    walk([root], (expr) => {
+      if (expr.kind === kind) found.push(expr as Found);
+    });
+    return found;
   });
-  return found;
+  return (roots) => (roots.length === 1 ? within(roots[0]) : [...new Set(roots.flatMap(within))]);
 }
 
 /** Whether an operand is worked out by a loop for each of its elements. */
-export const isReduced = (root: Expr): boolean => hasExpr([root], ({ kind }) => kind === 'reduce');
+export const isReduced = (root: Expr): boolean => reductionsIn([root]).length > 0;

@@ -11,7 +11,7 @@ import {
   type SymInt,
 } from '@cresset/tensor';
 import { axis, binary, constant, param } from '../expressions/builders.ts';
-import { childrenOf } from '../expressions/expr-children.ts';
+import { eachChild } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import { symIndexValue } from '../expressions/index-value.ts';
 import { Rewriter } from '../expressions/substitute.ts';
@@ -51,13 +51,14 @@ export class AxisSplitting {
     const visit = (expr: Expr): void => {
       if (seen.has(expr)) return;
       seen.add(expr);
-      const digits = this.#digitsOf(expr);
+      // An axis by itself is no reason to split it.
+      const digits = expr.kind === 'binary' ? this.#digitsOf(expr) : null;
       if (digits) {
         const breaks = this.#breaks.get(digits.axis)!;
         breaks.add(digits.low);
         if (digits.high !== null) breaks.add(digits.high);
       }
-      for (const child of childrenOf(expr)) visit(child);
+      eachChild(expr, visit);
     };
     for (const root of roots) visit(root);
     for (const [candidate, breaks] of this.#breaks) this.#split(candidate, breaks);

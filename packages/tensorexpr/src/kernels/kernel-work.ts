@@ -1,5 +1,6 @@
 import { hint, peek, symAdd, symMul, symSub, type SymInt } from '@cresset/tensor';
-import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
+import { remembered } from '../remembered.ts';
+import { eachChild, FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr, ReduceExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf, symExtentOf, symPointsOf } from '../expressions/index-value.ts';
 import { isReduced, walk } from '../expressions/walk.ts';
@@ -98,11 +99,11 @@ export function tallTile(rows: number): number {
 }
 
 /** How many nodes the expressions of a kernel have: its shader is as long. */
-export function nodesOf(kernel: Kernel): number {
+export const nodesOf = remembered((kernel: Kernel) => {
   let count = 0;
   walk(expressionsIn(kernel), () => void count++);
   return count;
-}
+});
 
 class Steps {
   readonly #freeAxes = new FreeAxes();
@@ -116,12 +117,11 @@ class Steps {
     const visit = (expr: Expr): void => {
       if (seen.has(expr)) return;
       seen.add(expr);
-      const free = this.#freeAxes.of(expr);
       const cost = expr.kind === 'reduce' ? this.#ofReduction(expr, loops) : this.#of(expr);
-      if (axes.some((axis) => free.has(axis))) inside = symAdd(inside, cost);
+      if (axes.some((axis) => this.#freeAxes.of(expr).has(axis))) inside = symAdd(inside, cost);
       else before = symAdd(before, cost);
       // What is below a reduction was counted with it, and the offset of a load is about to be a sum of a few products.
-      if (expr.kind !== 'reduce' && expr.kind !== 'load') for (const child of childrenOf(expr)) visit(child);
+      if (expr.kind !== 'reduce' && expr.kind !== 'load') eachChild(expr, visit);
     };
     roots.forEach(visit);
     return symAdd(before, symMul(inside, symPointsOf(axes)));

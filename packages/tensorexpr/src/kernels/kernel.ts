@@ -1,6 +1,8 @@
+import { hadSymbols } from '@cresset/tensor';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import type { Operand } from '../expressions/operand.ts';
 import { hasExpr } from '../expressions/walk.ts';
+import { remembered } from '../remembered.ts';
 
 /** Writes `value`, converted to the operand's dtype, at `offset` elements from the start of its storage. */
 export interface Store {
@@ -25,20 +27,15 @@ export function expressionsIn(kernel: LoopNest | Recurrence | Omit<Contraction, 
   return kernel.kind === 'contraction' ? [...stored, kernel.left, kernel.right] : stored;
 }
 
-const symbolic = new WeakMap<Kernel, boolean>();
-
 /** Whether some of a kernel's numbers are expressions of sizes: it is made ready again when these are others. */
-export function isSymbolicKernel(kernel: Kernel): boolean {
-  let known = symbolic.get(kernel);
-  if (known === undefined) {
-    const isSymbol = (expr: Expr): boolean => expr.kind === 'param' && expr.sym !== undefined;
-    const loops = (expr: Expr): boolean =>
-      expr.kind === 'axis' ? hasExpr([expr.extent], isSymbol) : expr.kind === 'reduce' && expr.axes.some(loops);
-    known = hasExpr(expressionsIn(kernel), (expr) => isSymbol(expr) || loops(expr)) || axesOf(kernel).some(loops);
-    symbolic.set(kernel, known);
-  }
-  return known;
-}
+export const isSymbolicKernel = (kernel: Kernel): boolean => hadSymbols() && holdsSymbols(kernel);
+
+const holdsSymbols = remembered((kernel: Kernel) => {
+  const isSymbol = (expr: Expr): boolean => expr.kind === 'param' && expr.sym !== undefined;
+  const loops = (expr: Expr): boolean =>
+    expr.kind === 'axis' ? hasExpr([expr.extent], isSymbol) : expr.kind === 'reduce' && expr.axes.some(loops);
+  return hasExpr(expressionsIn(kernel), (expr) => isSymbol(expr) || loops(expr)) || axesOf(kernel).some(loops);
+});
 
 function axesOf(kernel: Kernel): AxisExpr[] {
   if (kernel.kind === 'contraction') return [...kernel.batch, kernel.m, kernel.n, kernel.k];

@@ -12,7 +12,7 @@ import {
 } from '@cresset/tensor';
 import { axis, constant, param } from '../expressions/builders.ts';
 import { AxisSplitting } from './axis-splitting.ts';
-import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
+import { eachChild, FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, BinaryExpr, Expr, LoadExpr } from '../expressions/expr.ts';
 import { symExtentOf, symPointsOf } from '../expressions/index-value.ts';
 import {
@@ -221,7 +221,7 @@ class IterationSpace {
         visit(expr.body);
         return;
       }
-      for (const child of childrenOf(expr)) visit(child);
+      eachChild(expr, visit);
     };
     for (const root of roots) visit(root);
     for (const store of stores) {
