@@ -25,6 +25,7 @@ export { kernelText } from './text/kernel-text.ts';
 export { longReduction, withReplacement } from './kernels/long-reduction.ts';
 export { stagesOf, type TemporaryTensor } from './schedules/reduction-stages.ts';
 export { isSameExpr } from './expressions/same-expr.ts';
+export { remembered } from './remembered.ts';
 export { hasExpr, isReduced, loadsIn, reductionsIn, walk } from './expressions/walk.ts';
 export {
   keepsRunningSoftmax,

@@ -12,13 +12,15 @@ export function broadcastSizes(a: readonly SymInt[], b: readonly SymInt[]): SymI
   for (let dim = rank - 1; dim >= 0; dim--) {
     const sizeA = a[dim - rank + a.length] ?? 1;
     const sizeB = b[dim - rank + b.length] ?? 1;
+    result[dim] = sizeA;
+    if (sizeA === sizeB) continue;
     const isOne = symEq(sizeA, 1);
     if (!isOne && !symEq(sizeB, 1) && !symEq(sizeA, sizeB)) {
       throw new OperatorError(
         `The size of tensor a (${textOf(sizeA)}) must match the size of tensor b (${textOf(sizeB)}) at non-singleton dimension ${dim}`,
       );
     }
-    result[dim] = isOne ? sizeB : sizeA;
+    if (isOne) result[dim] = sizeB;
   }
   return result;
 }
@@ -27,7 +29,8 @@ export function broadcastSizes(a: readonly SymInt[], b: readonly SymInt[]): SymI
 export function broadcastAll(shapes: readonly (readonly number[])[]): readonly number[];
 export function broadcastAll(shapes: readonly (readonly SymInt[])[]): readonly SymInt[];
 export function broadcastAll(shapes: readonly (readonly SymInt[])[]): readonly SymInt[] {
-  return shapes.reduce((sizes, shape) => broadcastSizes(sizes, shape), []);
+  const [first = [], ...others] = shapes;
+  return others.reduce((sizes, shape) => broadcastSizes(sizes, shape), first);
 }
 
 /** Refuses what elements of `other` cannot be written into one by one, broadcast: the target keeps its sizes (at::TensorIterator). */
@@ -57,8 +60,11 @@ export function broadcastStrides(
   target: readonly SymInt[],
 ): SymInt[] {
   const lead = target.length - sizes.length;
-  const isRepeated = (dim: number): boolean => symEq(sizes[dim - lead], 1) && !symEq(target[dim], 1);
-  return target.map((_, dim) => (dim < lead || isRepeated(dim) ? 0 : strides[dim - lead]));
+  return target.map((size, dim) => {
+    if (dim < lead) return 0;
+    const own = sizes[dim - lead];
+    return own !== size && symEq(own, 1) && !symEq(size, 1) ? 0 : strides[dim - lead];
+  });
 }
 
 /** A view of `tensor` with `sizes`, -1 keeping a size (Tensor.expand). */

@@ -51,6 +51,8 @@ export class FreeAxes {
   of(expr: Expr): ReadonlySet<AxisExpr> {
     const known = this.#known.get(expr);
     if (known) return known;
+    // Half of all expressions.
+    if (expr.kind === 'const' || expr.kind === 'param' || expr.kind === 'accumulator') return noAxes;
     const found = this.#find(expr);
     this.#known.set(expr, found);
     return found;

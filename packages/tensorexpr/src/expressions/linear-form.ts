@@ -35,18 +35,18 @@ export class LinearForms {
 
   #find(expr: Expr): LinearForm {
     if (expr.kind === 'axis') return { base: 0, terms: new Map([[expr, 1]]), rest: null };
-    const value = symIndexValue(expr);
+    const joins = expr.kind === 'binary' && (expr.fn === 'add' || expr.fn === 'sub' || expr.fn === 'mul');
+    const x = joins ? this.of(expr.x) : null;
+    const y = joins ? this.of(expr.y) : null;
+    // To ask each sum whether it is a number would be to go through all that it is made of each time.
+    const value = x && y && !(isNumber(x) && isNumber(y)) ? null : symIndexValue(expr);
     if (value !== null) return { base: value, terms: new Map(), rest: null };
     if (expr.kind === 'unary' && expr.fn === 'neg') return scale(this.of(expr.x), -1);
-    if (expr.kind === 'binary') {
-      if (expr.fn === 'add') return sum(this.of(expr.x), this.of(expr.y));
-      if (expr.fn === 'sub') return sum(this.of(expr.x), scale(this.of(expr.y), -1));
-      if (expr.fn === 'mul') {
-        const x = this.of(expr.x);
-        const y = this.of(expr.y);
-        if (isNumber(x)) return scale(y, x.base);
-        if (isNumber(y)) return scale(x, y.base);
-      }
+    if (joins && x && y) {
+      if (expr.fn === 'add') return sum(x, y);
+      if (expr.fn === 'sub') return sum(x, scale(y, -1));
+      if (isNumber(x)) return scale(y, x.base);
+      if (isNumber(y)) return scale(x, y.base);
     }
     return { base: 0, terms: new Map(), rest: expr };
   }

@@ -299,7 +299,9 @@ class IterationSpace {
   }
 
   store(store: Store): Store {
-    return { ...mapStore(store, (expr) => this.rewrite(expr)), offset: this.#offset(store.offset) };
+    const { value, guard } = store;
+    const rewritten = { ...store, offset: this.#offset(store.offset), value: this.rewrite(value) };
+    return guard ? { ...rewritten, guard: this.rewrite(guard) } : rewritten;
   }
 
   rewrite(expr: Expr): Expr {

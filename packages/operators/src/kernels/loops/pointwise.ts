@@ -6,6 +6,7 @@ import {
   constant,
   exprTypeOf,
   param,
+  remembered,
   TensorView,
   type AxisExpr,
   type Expr,
@@ -63,11 +64,11 @@ export class TensorElement {
 type Argument = Tensor | TensorElement | Scalar | string | null | readonly unknown[];
 
 /** The names of a pointwise row's arguments that are values: tensors and Scalars. */
-function operandNames(row: OperatorRow): string[] {
-  return boxingOf(row)
+const operandNames = remembered((row: OperatorRow) =>
+  boxingOf(row)
     .signature.args.filter(({ type }) => /^(Tensor|Scalar)\??$/.test(type))
-    .map(({ name }) => name);
-}
+    .map(({ name }) => name),
+);
 
 /** The dtype a pointwise row computes in and the one of its result, for these arguments; throws where it refuses them. */
 export function computingTypes(row: OperatorRow, args: Readonly<Record<string, unknown>>): ComputingTypes {
@@ -104,8 +105,10 @@ function typesByRule(
   const promoted = (): ScalarType => resultTypeOf(operands);
   if (typeof rule.dtype === 'function') return rule.dtype(promoted(), args);
   switch (rule.dtype) {
-    case 'promote':
-      return { computing: promoted(), result: promoted() };
+    case 'promote': {
+      const dtype = promoted();
+      return { computing: dtype, result: dtype };
+    }
     case 'promote-to-float': {
       const dtype = toFloating(promoted());
       return { computing: dtype, result: dtype };
