@@ -1,10 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { readModule } from '@cresset/archive';
 import { extendServices } from '@cresset/ir';
-import { registerAllParts, RuntimeContext, ScriptModule, type RuntimeServices } from '@cresset/runtime';
-import { Dict, Storage, Tensor, type IValue } from '@cresset/tensor';
+import { registerAllParts, type RuntimeServices } from '@cresset/runtime';
+import { Dict, Tensor } from '@cresset/tensor';
 import { NullGpu } from '../../../test-setup/null-gpu.ts';
-import { intsOf, PythonFunctions, tensorOf } from '../src/models/python-functions-fixture.ts';
+import { line, received, subjectsIn, type Subject } from './subjects.ts';
 
 /** Runs before anything is measured: by then the engine has compiled what it is going to. */
 const warmRuns = 1500;
@@ -13,74 +11,6 @@ const rounds = 12;
 const runsInRound = 150;
 /** Without recordings a run takes so much longer that fewer do. */
 const plainRuns = 60;
-
-/** A program and its inputs, made anew for each run as a page makes them. */
-interface Subject {
-  readonly name: string;
-  readonly inputs: readonly IValue[];
-  open(gpu: NullGpu): Promise<{ module: ScriptModule; call(inputs: readonly IValue[]): Promise<IValue> }>;
-}
-
-const image = [tensorOf([1, 3, 224, 224])];
-const sentence = (...ids: number[]): Tensor => intsOf(...ids).asStrided([2, 40], [40, 1]);
-const sentences = [sentence(...Array(80).keys()), sentence(...Array<number>(80).fill(1)), null];
-
-/** Another tensor with the same elements, as one that comes with a message. */
-const received = (value: IValue): IValue =>
-  value instanceof Tensor
-    ? new Tensor(Storage.onHost(value.storage.hostBytes()), value.dtype, value.sizes, value.strides)
-    : value;
-
-const subjectsIn = (models: string): Subject[] =>
-  [
-    ofSource(
-      '40 softmaxes in line',
-      `def f(x: Tensor):\n${'    x = torch.softmax(x, -1)\n'.repeat(40)}    return x\n`,
-      [tensorOf([64, 64])],
-    ),
-    ofSource(
-      '40 trips of a loop',
-      'def f(x: Tensor, n: int):\n    for i in range(n):\n        x = torch.softmax(x, -1)\n    return x\n',
-      [tensorOf([64, 64]), 40n],
-    ),
-    ofFile(models, 'resnet18/resnet18.pt', image),
-    ofFile(models, 'mobilenetv3_small/mobilenetv3_small.pt', image),
-    ofFile(models, 'vit_tiny/vit_tiny.pt', image),
-    ofFile(models, 'bert_sdpa/bert_sdpa.pt', sentences),
-    ofFile(models, 'silero-vad/silero_vad.pt', [tensorOf([1, 512]), 16000n]),
-  ].flatMap((subject) => subject ?? []);
-
-/** Straight lines of products, each of two dispatches at most, over little data: what is left is launches, and the run itself. */
-const line = (products: number): Subject =>
-  ofSource(
-    `${products} products in line`,
-    `def f(x: Tensor, w: Tensor):\n${'    x = torch.softmax(x @ w, -1)\n'.repeat(products)}    return x\n`,
-    [tensorOf([32, 32]), tensorOf([32, 32])],
-  );
-
-function ofSource(name: string, source: string, inputs: readonly IValue[]): Subject {
-  return {
-    name,
-    inputs,
-    async open(gpu) {
-      const functions = new PythonFunctions(source, { device: gpu.open() });
-      return { module: functions.module, call: (given) => functions.call('f', given) };
-    },
-  };
-}
-
-function ofFile(models: string, file: string, inputs: readonly IValue[]): Subject | null {
-  if (!existsSync(models + file)) return null;
-  return {
-    name: file,
-    inputs,
-    async open(gpu) {
-      const { module, unit } = await readModule(new Uint8Array(readFileSync(models + file)));
-      const model = new ScriptModule(module, unit, new RuntimeContext({ device: gpu.open() }));
-      return { module: model, call: (given) => model.call('forward', given, { resultToHost: true }) };
-    },
-  };
-}
 
 interface Measure {
   readonly dispatches: number;
@@ -107,7 +37,7 @@ async function processorTime(once: () => Promise<void>, runs: number): Promise<n
 
 async function measure(subject: Subject, warm: number, runs: number): Promise<Measure> {
   const gpu = new NullGpu();
-  const { module, call } = await subject.open(gpu);
+  const { module, call } = await subject.open(gpu.open());
   const once = async (): Promise<void> => {
     const inputs = subject.inputs.map(received);
     const result = await call(inputs);
