@@ -1,20 +1,15 @@
 import { Tensor } from '@cresset/tensor';
+import { remembered } from '@cresset/tensorexpr';
 import { checkTarget, derivedShapes } from './invoke.ts';
 import { computingTypes } from '../kernels/loops/pointwise.ts';
 import type { OperatorRow, PointwiseArguments } from '../table/row.ts';
 import { variantsOf } from '../table/variants.ts';
 
-const functionalized = new WeakMap<OperatorRow, OperatorRow>();
-
 /**
  * The row of an in-place operator that gives its result in a tensor of its own instead of writing it to `self`: to the pointwise row it
  * is derived from it has `self`'s dtype and shape, and refuses what may not be written there.
  */
-export function functionalizedRow(row: OperatorRow): OperatorRow {
-  let made = functionalized.get(row);
-  if (!made) functionalized.set(row, (made = functionalize(row)));
-  return made;
-}
+export const functionalizedRow = remembered(functionalize);
 
 function functionalize(row: OperatorRow): OperatorRow {
   const inPlace = variantsOf(row).find(({ derived }) => derived?.form === 'in-place')!;

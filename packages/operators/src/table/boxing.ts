@@ -11,6 +11,7 @@ import {
   type Type,
 } from '@cresset/ir';
 import { List, Tensor, type IValue, type ScalarType, SymNode, settle } from '@cresset/tensor';
+import { remembered } from '@cresset/tensorexpr';
 import type { OperatorRow, Results, Unboxed } from './row.ts';
 import { parseSignature, type Signature } from './signature.ts';
 
@@ -44,13 +45,7 @@ function putSizes(
   });
 }
 
-const boxings = new WeakMap<OperatorRow, Boxing>();
-
-export function boxingOf(row: OperatorRow): Boxing {
-  let boxing = boxings.get(row);
-  if (!boxing) boxings.set(row, (boxing = makeBoxing(row)));
-  return boxing;
-}
+export const boxingOf = remembered(makeBoxing);
 
 function makeBoxing(row: OperatorRow): Boxing {
   const signature = parseSignature(row.schema);

@@ -1,6 +1,7 @@
 import { TensorType, type Graph, type Node } from '@cresset/ir';
 import { callRefusal, OperatorCall, OperatorError, type OperatorRow } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
+import { remembered } from '@cresset/tensorexpr';
 import { constantValue } from '../interpreter/code/constant-value.ts';
 import { DeviceLowering } from './device-lowering.ts';
 import {
@@ -271,15 +272,10 @@ export class FusionGroup {
   }
 }
 
-const numbers = new WeakMap<OperatorRow, number>();
 let rows = 0;
 
 /** A number that another row has another one of. */
-function numberOf(row: OperatorRow): number {
-  let number = numbers.get(row);
-  if (number === undefined) numbers.set(row, (number = rows++));
-  return number;
-}
+const numberOf = remembered<OperatorRow, number>(() => rows++);
 
 function areSameSizes(a: unknown, b: unknown): boolean {
   return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((size, at) => size === b[at]);

@@ -1,18 +1,15 @@
 import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cresset/frontend';
 import { CompilationUnit, constantValue, CressetError, Source, type Graph } from '@cresset/ir';
 import type { OperatorRow } from '@cresset/operators';
-
-const compiled = new WeakMap<OperatorRow, Graph>();
+import { remembered } from '@cresset/tensorexpr';
 
 /**
  * The graph of an operator that is defined in terms of others, by the text in its row; compiled once. Throws what compiling
  * the text throws.
  */
-export function compileDecomposition(row: OperatorRow): Graph {
-  let graph = row.decomposed ?? compiled.get(row);
-  if (!graph) compiled.set(row, (graph = compile(row)));
-  return graph;
-}
+export const compileDecomposition = (row: OperatorRow): Graph => row.decomposed ?? compiled(row);
+
+const compiled = remembered(compile);
 
 function compile({ schema, decomposition }: OperatorRow): Graph {
   const unit = new CompilationUnit();

@@ -3,27 +3,19 @@ import type { AxisExpr, Expr } from './expr.ts';
 /** Calls `visit` with the expressions a node is made of, in evaluation order; the extents of a reduction's axes come before its body. */
 export function eachChild(expr: Expr, visit: (child: Expr) => void): void {
   switch (expr.kind) {
-    case 'const':
-    case 'param':
-    case 'accumulator':
-    case 'axis':
-      return;
     case 'load':
       visit(expr.offset);
-      return;
+      break;
     case 'unary':
     case 'cast':
       visit(expr.x);
-      return;
-    case 'binary':
-      visit(expr.x);
-      visit(expr.y);
-      return;
+      break;
     case 'select':
-      visit(expr.condition);
+    case 'binary':
+      if (expr.kind === 'select') visit(expr.condition);
       visit(expr.x);
       visit(expr.y);
-      return;
+      break;
     case 'reduce':
       for (const { extent } of expr.axes) visit(extent);
       visit(expr.body);

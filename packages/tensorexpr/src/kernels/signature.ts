@@ -11,7 +11,6 @@ import {
 import { CressetError, scalarTypeCode } from '@cresset/ir';
 import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from '../expressions/expr.ts';
 import { symIndexValue } from '../expressions/index-value.ts';
-import type { Store } from './kernel.ts';
 import type { NormalForm } from './normalise.ts';
 import type { Operand } from '../expressions/operand.ts';
 
@@ -60,11 +59,10 @@ const kindCodes: Record<Expr['kind'], number> = {
   accumulator: 40,
 };
 const reduceFunctions = ['sum', 'prod', 'max', 'min', 'any', 'all', 'argmax', 'argmin'];
-const functionCodes = new Map<string, number>(
-  [...unaryFunctions, ...binaryFunctions, ...reduceFunctions].map((name, index) => [name, index]),
+const forms: readonly NormalForm['kind'][] = ['nest', 'recurrence', 'contraction', 'running-softmax'];
+const codeOf = new Map<string | undefined, number>(
+  [undefined, ...forms, ...unaryFunctions, ...binaryFunctions, ...reduceFunctions].map((name, index) => [name, index]),
 );
-const formCodes: readonly NormalForm['kind'][] = ['nest', 'recurrence', 'contraction', 'running-softmax'];
-const combineCodes: readonly Store['combine'][] = [undefined, 'sum', 'prod', 'max', 'min'];
 /** And the number of an expression that came before, where that is below. */
 const seenBefore = 0x8000;
 
@@ -133,11 +131,11 @@ class SignatureWalk {
         this.expr(expr.offset);
         return;
       case 'unary':
-        this.add(functionCodes.get(expr.fn)!);
+        this.add(codeOf.get(expr.fn)!);
         this.expr(expr.x);
         return;
       case 'binary':
-        this.add(functionCodes.get(expr.fn)!);
+        this.add(codeOf.get(expr.fn)!);
         this.expr(expr.x);
         this.expr(expr.y);
         return;
@@ -150,7 +148,7 @@ class SignatureWalk {
         this.expr(expr.x);
         return;
       case 'reduce':
-        this.add(functionCodes.get(expr.fn)!);
+        this.add(codeOf.get(expr.fn)!);
         this.add(expr.axes.length);
         for (const axis of expr.axes) this.expr(axis);
         this.expr(expr.body);
@@ -244,7 +242,7 @@ function checkPoints(kernel: NormalForm): void {
 }
 
 function walkKernel(walk: SignatureWalk, kernel: NormalForm): void {
-  walk.add(formCodes.indexOf(kernel.kind));
+  walk.add(codeOf.get(kernel.kind)!);
   if (kernel.kind === 'nest' || kernel.kind === 'recurrence') {
     if (kernel.kind === 'recurrence') walk.expr(kernel.time);
     walk.add(kernel.axes.length);
@@ -271,7 +269,7 @@ function walkKernel(walk: SignatureWalk, kernel: NormalForm): void {
     walk.expr(store.value);
     walk.operand(store.operand, true);
     walk.expr(store.offset);
-    walk.add(combineCodes.indexOf(store.combine));
+    walk.add(codeOf.get(store.combine)!);
     walk.add(store.guard ? 1 : 0);
     if (store.guard) walk.expr(store.guard);
   }

@@ -8,6 +8,7 @@ import {
   FreeAxes,
   loadsIn,
   reductionsIn,
+  remembered,
   symExtentOf,
   type AxisExpr,
   type Expr,
@@ -44,14 +45,8 @@ const LEAST = 8;
 /** Steps of the loop over lanes that make a block. */
 export const BLOCK = 64;
 
-const tiles = new WeakMap<LoopNest, Tile | null>();
-
 /** How a nest is gone over in tiles; null where it is better not. Goes by the numbers of this launch. */
-export function tileOf(nest: LoopNest): Tile | null {
-  let tile = tiles.get(nest);
-  if (tile === undefined) tiles.set(nest, (tile = findTile(nest)));
-  return tile;
-}
+export const tileOf = remembered(findTile);
 
 function findTile({ axes, innerAxes, stores }: LoopNest): Tile | null {
   const lanes = axes.at(-1);

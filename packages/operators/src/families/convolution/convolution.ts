@@ -1,9 +1,10 @@
 import { isComplex, type Tensor } from '@cresset/tensor';
+import { remembered } from '@cresset/tensorexpr';
 import { decomposed, kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { convolutionOf, expandParameter, type Convolution, type ConvolutionArgs } from './convolution-geometry.ts';
+import { convolutionOf, expandParameter, type ConvolutionArgs } from './convolution-geometry.ts';
 import { hostConvolution } from './convolution-host.ts';
 import { lowerConvolution } from './convolution-lowering.ts';
 import { unsqueezeView } from '../../kernels/views.ts';
@@ -16,20 +17,14 @@ function convolutionRow<Args extends object>(
   batch: Batching | null = null,
 ): OperatorRow {
   const label = schema.slice(0, schema.search(/[.(]/));
-  /** Each call asks for its shape, and then for its kernels. */
-  const resolved = new WeakMap<object, { convolution: Convolution; batched: boolean }>();
-  /** With a batch dimension, whether or not the input has one. */
-  const resolve = (args: Args): { convolution: Convolution; batched: boolean } => {
-    const known = resolved.get(args);
-    if (known) return known;
+  /** With a batch dimension, whether or not the input has one. Each call asks for its shape, and then for its kernels. */
+  const resolve = remembered((args: Args) => {
     const given = canonical(args);
     const { input } = given;
     const batched = batch === null || batchify(input, batch);
     const full = batched ? given : { ...given, input: unsqueezeView(input, 0) };
-    const found = { convolution: convolutionOf(full), batched };
-    resolved.set(args, found);
-    return found;
-  };
+    return { convolution: convolutionOf(full), batched };
+  });
   const batchedOut = (out: Tensor, batched: boolean): Tensor => (batched ? out : unsqueezeView(out, 0));
   return kernel<Args>(schema, {
     shape(args) {

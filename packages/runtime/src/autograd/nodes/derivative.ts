@@ -2,6 +2,7 @@ import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cres
 import { CompilationUnit, Source, type Graph } from '@cresset/ir';
 import { boxingOf, OperatorError, type OperatorRow } from '@cresset/operators';
 import { derivativeHelpers, derivativesOf, type Signature } from '@cresset/operators/parts/derivatives';
+import { remembered } from '@cresset/tensorexpr';
 import type { Code } from '../../interpreter/code/code.ts';
 import { compositionText, formulaTexts, type FormulaText } from './formula-text.ts';
 import { tapeCode } from '../tape-code.ts';
@@ -50,14 +51,8 @@ export interface Derivative {
   readonly composition: (() => Graph) | null;
 }
 
-const known = new WeakMap<OperatorRow, Derivative | null>();
-
 /** The derivatives of a row that is not derived from another one; null where there are none in the table. */
-export function derivativeOf(row: OperatorRow): Derivative | null {
-  let derivative = known.get(row);
-  if (derivative === undefined) known.set(row, (derivative = find(row)));
-  return derivative;
-}
+export const derivativeOf = remembered(find);
 
 function find(row: OperatorRow): Derivative | null {
   const { signature } = boxingOf(row);

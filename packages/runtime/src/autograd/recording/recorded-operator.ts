@@ -1,5 +1,6 @@
 import { boxingOf, type OperatorRow } from '@cresset/operators';
 import { argumentsWithoutSlope, derivativeKeys, type Signature } from '@cresset/operators/parts/derivatives';
+import { remembered } from '@cresset/tensorexpr';
 import { derivativeOf, type Derivative } from '../nodes/derivative.ts';
 
 /** What autograd has to know of an operator. */
@@ -31,13 +32,7 @@ export interface RecordedOperator {
   readonly isPlain: boolean;
 }
 
-const known = new WeakMap<OperatorRow, RecordedOperator>();
-
-export function recordedOperatorOf(row: OperatorRow): RecordedOperator {
-  let operator = known.get(row);
-  if (!operator) known.set(row, (operator = describe(row)));
-  return operator;
-}
+export const recordedOperatorOf = remembered(describe);
 
 const apart: ReadonlySet<string> = new Set(['aten::data', 'prim::data']);
 const together: ReadonlySet<string> = new Set(
