@@ -84,7 +84,7 @@ export function runWithEpilogue(
     [store.value],
   );
   const whole: Kernel = { ...last, label, stores: [...last.stores.filter((each) => each !== store), ...stores] };
-  const isDoubled = layouts.some(isDoubles) && computesDoubles(whole) !== computesDoubles(last);
+  const isDoubled = computesDoubles(whole) !== computesDoubles(last);
   if (isDoubled || divides.length > 0) {
     for (const { storage } of results) storage.dispose();
     for (const kernel of kernels) launches.launchNow(kernel);
@@ -96,17 +96,13 @@ export function runWithEpilogue(
   return { results };
 }
 
-const isDoubles = (value: IValue): boolean => value instanceof Tensor && value.dtype === 'float64';
-
 /** The store of the last kernel, where it is the only one to this storage and nothing reads it. */
 function onlyStoreTo(storage: Storage, kernels: readonly Kernel[]): Store | null {
   const last = kernels.at(-1);
   const stores = kernels.flatMap((kernel) => kernel.stores.filter(({ operand }) => operand.tensor.storage === storage));
   const [store] = stores;
   if (stores.length !== 1 || !last?.stores.includes(store)) return null;
-  // Only a step after it, or a kernel, reads what was new memory before.
-  const mayBeRead = kernels.length > 1 || last.kind === 'recurrence';
-  return store.guard || (mayBeRead && kernels.some((kernel) => reads(kernel, storage))) ? null : store;
+  return store.guard || kernels.some((kernel) => reads(kernel, storage)) ? null : store;
 }
 
 const reads = (kernel: Kernel, storage: Storage): boolean =>

@@ -10,6 +10,7 @@ import {
 } from '@cresset/ir';
 import { optimizeForInference, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
+import { remembered } from '@cresset/tensorexpr';
 import { evaluateConstant } from './constant-evaluator.ts';
 import { compileDecomposition } from './decomposition-compiler.ts';
 import { compileCode, type CodeProvider } from '../interpreter/code/code-compiler.ts';
@@ -50,7 +51,7 @@ export type StepListener = (name: string, graph: Graph) => void;
 /** Optimises one graph and keeps a plan for every kind of arguments it was called with (torch::jit::GraphExecutor). */
 export class GraphExecutor {
   readonly #plans = new Map<string, PlanChooser>();
-  readonly #plansOfObjects = new WeakMap<ScriptObject, Map<string, PlanChooser>>();
+  readonly #plansOf = remembered<ScriptObject, Map<string, PlanChooser>>(() => new Map());
   readonly #made = new Set<ExecutionPlan>();
   /** Attributes that changed between two runs: plans do not count on them any more. */
   readonly #unstableAttributes = new Set<string>();
@@ -115,12 +116,6 @@ export class GraphExecutor {
   /** The tensors that its plans hold as constants: the weights of a frozen module. */
   *constants(): Iterable<Tensor> {
     for (const { graph } of this.#made) yield* tensorConstantsOf(graph);
-  }
-
-  #plansOf(self: ScriptObject): Map<string, PlanChooser> {
-    let plans = this.#plansOfObjects.get(self);
-    if (!plans) this.#plansOfObjects.set(self, (plans = new Map()));
-    return plans;
   }
 
   /** Optimises and compiles anew, telling `onStep` how the graph goes along. */

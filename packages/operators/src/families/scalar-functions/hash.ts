@@ -1,4 +1,5 @@
 import { DeviceValue, Tensor, toBytes, Tuple, typeOfValue, type IValue } from '@cresset/tensor';
+import { remembered } from '@cresset/tensorexpr';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { wrap } from '../scalar/int64.ts';
@@ -26,15 +27,10 @@ function hashBytes(bytes: Uint8Array): bigint {
   return wrap(mixShift(hash));
 }
 
-const tensorIdentities = new WeakMap<Tensor, bigint>();
 let tensorsHashed = 0n;
 
 /** Tensors are hashed by what they are, not by what they hold. */
-function hashTensor(tensor: Tensor): bigint {
-  let identity = tensorIdentities.get(tensor);
-  if (identity === undefined) tensorIdentities.set(tensor, (identity = ++tensorsHashed));
-  return identity;
-}
+const hashTensor = remembered<Tensor, bigint>(() => ++tensorsHashed);
 
 function hashValue(value: IValue): bigint {
   if (value === null) return 0n;

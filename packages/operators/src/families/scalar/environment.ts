@@ -8,6 +8,7 @@ import {
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
+import { remembered } from '@cresset/tensorexpr';
 import { declared } from '../../table/builders.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
@@ -149,13 +150,10 @@ export const environmentRows: readonly OperatorRow[] = [
   always('aten::_get_cpu_capability() -> str', 'DEFAULT'),
 ];
 
-const identities = new WeakMap<ScriptObject, bigint>();
 let nextIdentity = 1n;
+const numberOf = remembered<ScriptObject, bigint>(() => nextIdentity++);
 
 /** A number that stands for the object as long as it lives. */
 function identityOf(value: IValue): bigint {
-  if (!(value instanceof ScriptObject)) return 0n;
-  let identity = identities.get(value);
-  if (identity === undefined) identities.set(value, (identity = nextIdentity++));
-  return identity;
+  return value instanceof ScriptObject ? numberOf(value) : 0n;
 }

@@ -1,6 +1,7 @@
 import { GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
 import { inline } from '@cresset/passes';
 import type { IValue } from '@cresset/tensor';
+import { remembered } from '@cresset/tensorexpr';
 import type { CallOptions } from '../../script-module.ts';
 import type { Callee, HostedModel } from '../../worker/hosted-model.ts';
 import { needForGradients } from './gradient-parts.ts';
@@ -16,14 +17,10 @@ const asking: ReadonlySet<string> = new Set([
   'aten::requires_grad_',
 ]);
 
-const answers = new WeakMap<ScriptFunction, boolean>();
-
 /** Whether a program asks for gradients itself, in a function or in what that calls. */
-export function asksForGradients(fn: ScriptFunction): boolean {
-  let answer = answers.get(fn);
-  if (answer === undefined) answers.set(fn, (answer = fn instanceof GraphFunction && isAsking(inlined(fn.graph))));
-  return answer;
-}
+export const asksForGradients = remembered(
+  (fn: ScriptFunction) => fn instanceof GraphFunction && isAsking(inlined(fn.graph)),
+);
 
 function inlined(graph: Graph): Graph {
   const copy = graph.copy();
