@@ -33,7 +33,7 @@ const leastRows = 16;
  */
 export function dearTile(
   { m, n }: { readonly m: AxisExpr; readonly n: AxisExpr },
-  { software, host, maxWorkgroupSize }: Pick<DeviceCapabilities, 'host' | 'software' | 'maxWorkgroupSize'>,
+  { software, host, maxWorkgroupSize }: DeviceCapabilities,
 ): SharedTile | null {
   if (software || host || extentOf(m) < leastRows || maxWorkgroupSize < rows) return null;
   const wanted = 2 ** Math.ceil(Math.log2(Math.max(extentOf(n) / columns, 1)));

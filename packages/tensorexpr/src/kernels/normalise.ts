@@ -299,9 +299,7 @@ class IterationSpace {
   }
 
   store(store: Store): Store {
-    const { value, guard } = store;
-    const rewritten = { ...store, offset: this.#offset(store.offset), value: this.rewrite(value) };
-    return guard ? { ...rewritten, guard: this.rewrite(guard) } : rewritten;
+    return { ...mapStore(store, (expr) => this.rewrite(expr)), offset: this.#offset(store.offset) };
   }
 
   rewrite(expr: Expr): Expr {
