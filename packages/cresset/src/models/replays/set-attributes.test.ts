@@ -4,7 +4,7 @@ import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime
 import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, expect, it, vi } from 'vitest';
-import { tensorOf } from '../python-functions-fixture.ts';
+import { intsOf, tensorOf } from '../python-functions-fixture.ts';
 
 beforeAll(registerAllParts);
 
@@ -40,9 +40,7 @@ const bodies = {
         return z.relu() * 2`,
 } as const;
 
-async function moduleOf(body: string, device: WasmDevice | null): Promise<ScriptModule> {
-  const unit = new CompilationUnit();
-  const source = `
+const sourceOf = (body: string): string => `
 class Subject(nn.Module):
     def __init__(self, s: Tensor):
         super().__init__()
@@ -52,6 +50,9 @@ class Subject(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:${body}
 `;
+
+async function moduleOf(source: string, device: WasmDevice | null): Promise<ScriptModule> {
+  const unit = new CompilationUnit();
   declareScript(source, { unit, filename: '<program>' }).defineClasses();
   const type = unit.getType('__torch__.Subject') as ClassType;
   const object = new ScriptObject(type);
@@ -72,7 +73,7 @@ async function expectAlike(got: IValue, wanted: IValue): Promise<void> {
 
 it.each(Object.entries(bodies))('a replay sets attributes: %s', async (_name, body) => {
   const device = new WasmDevice();
-  const [here, there] = [await moduleOf(body, device), await moduleOf(body, null)];
+  const [here, there] = [await moduleOf(sourceOf(body), device), await moduleOf(sourceOf(body), null)];
   const replay = vi.spyOn(device.recorder, 'replay');
   const replays: number[] = [];
   for (const [run, rows] of [20, 20, 20, 21, 22, 20, 23, 30, 30].entries()) {
@@ -86,5 +87,47 @@ it.each(Object.entries(bodies))('a replay sets attributes: %s', async (_name, bo
   }
   // The whole call is one stretch.
   expect(Math.max(...replays)).toBe(1);
+  device.dispose();
+});
+
+it('a loop that generates is one replay a token, whatever its cache and its place', async () => {
+  const source = `
+class Subject(nn.Module):
+    def __init__(self, s: Tensor):
+        super().__init__()
+        self.register_buffer('table', s)
+        self.register_buffer('cache', s[None, :0])
+        self.place = 0
+
+    def step(self, ids: Tensor) -> Tensor:
+        places = torch.arange(self.place, self.place + ids.size(1)).float().unsqueeze(-1)
+        x = torch.embedding(self.table, ids) + torch.sin(places)
+        self.cache = torch.cat([self.cache, x], 1)
+        self.place += ids.size(1)
+        weights = torch.softmax(torch.matmul(x, self.cache.transpose(1, 2)) * 0.1, -1)
+        return torch.matmul(torch.tanh(torch.matmul(weights, self.cache)), self.table.t())
+
+    def forward(self, ids: Tensor, n: int) -> Tensor:
+        self.cache = self.table[None, :0]
+        self.place = 0
+        tokens = [ids]
+        for i in range(n):
+            ids = self.step(ids)[:, -1].argmax(-1, keepdim=True)
+            tokens.append(ids)
+        return torch.cat(tokens, 1)
+`;
+  const device = new WasmDevice();
+  const [here, there] = [await moduleOf(source, device), await moduleOf(source, null)];
+  const replay = vi.spyOn(device.recorder, 'replay');
+  for (const [run, tokens] of [20n, 20n, 20n, 33n].entries()) {
+    const args = (): IValue[] => [intsOf(5, 7, 9 - run).asStrided([1, 3], [3, 1]), tokens];
+    replay.mockClear();
+    const got = (await here.call('forward', args(), { resultToHost: true })) as Tensor;
+    const wanted = (await there.call('forward', args())) as Tensor;
+    expect(got.contiguousArray()).toEqual(wanted.contiguousArray());
+    // Each token, and what joins them.
+    if (run >= 2) expect(replay.mock.calls.length).toBeLessThanOrEqual(Number(tokens) + 1);
+  }
+  expect(replay.mock.calls.length).toBeGreaterThanOrEqual(33);
   device.dispose();
 });

@@ -52,7 +52,7 @@ class ProgramBuilder {
       list,
       made: source < 0 ? this.#valueOf(value) : this.#make(this.#liveIn(source)),
     }));
-    const sets = lastOfEach(recording.sets).map(({ object, slot, value, source, size }): SetStep => ({
+    const sets = lastOfEach(recording.attributes.sets).map(({ object, slot, value, source, size }): SetStep => ({
       op: 'set',
       object,
       slot,

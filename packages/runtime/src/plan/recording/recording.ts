@@ -1,7 +1,7 @@
 import {
   lastStorageSerial,
   List,
-  OpenNumber,
+  type OpenNumber,
   realType,
   Tensor,
   Tuple,
@@ -12,7 +12,6 @@ import {
   type ScriptObject,
   type ScalarType,
   type Storage,
-  type ShapeEnv,
   type SymInt,
   type SymNode,
 } from '@cresset/tensor';
@@ -20,11 +19,13 @@ import { hasLayouts, isSymbolicKernel, type Kernel, type ParamExpr, type Prepare
 import type { Frame } from '../../interpreter/frame.ts';
 import type { CallInProgress } from '../../interpreter/program-place.ts';
 import type { HostContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
-import type { Instruction, InstructionOf } from '../../interpreter/code/instruction.ts';
+import type { Instruction } from '../../interpreter/code/instruction.ts';
 import type { LoopInProgress } from './loop-body.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
 import { goesToAnchor, handsOn, isAppend, moves, usesOf } from './recordable.ts';
+import { watchedGenerator } from './watched-generator.ts';
+import { RecordedAttributes } from './recorded-attributes.ts';
 import type { AppendNote, SetNote, StorageNote } from './recording-notes.ts';
 import { GrowingList, isImmutable, isPlainTensor, SameLayout, type LiveInRules, type Origin } from './live-in.ts';
 import { LiveInTable, maxItems, type MovedSizes } from './live-in-table.ts';
@@ -36,7 +37,7 @@ import {
   type LaunchStep,
 } from '../program/launch-program.ts';
 import { isSetBy } from '../set-attributes.ts';
-import { RecordedSizes } from './recorded-sizes.ts';
+import { RecordedSizes, type OpenNumbers } from './recorded-sizes.ts';
 
 /** A stretch ends when it has so many launches: the next one begins there. */
 export const maxLaunches = 1024;
@@ -45,7 +46,7 @@ export const maxLaunches = 1024;
  * Notes down what a straight line of instructions does while it runs as ever: where its values come from, what it launches, what is in
  * registers at its end. It says why it cannot go on where that is so; what came before holds then.
  */
-export class Recording extends LiveInTable implements HostAccessWatch {
+export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbers {
   readonly launches: LaunchStep[] = [];
   /** What the launches are counted as, one for each time that an operator launched something. */
   readonly labels: string[] = [];
@@ -64,8 +65,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   readonly hostSteps: HostStep[] = [];
   readonly draws: DrawStep[] = [];
   readonly appends: AppendNote[] = [];
-  /** In the order in which they were set. */
-  readonly sets: SetNote[] = [];
+  readonly attributes = new RecordedAttributes(this);
   /** Which live-in a register holds. */
   readonly #sources = new Map<number, number>();
   /** Numbers that the instruction's calls on the host take whatever they are, and how many do. */
@@ -107,23 +107,9 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     moved?: MovedSizes,
   ) {
     super(rules, moved);
-    const { launches, contents, labels, steps, hostSteps, draws, appends, sets } = this;
-    this.#notes = [this.liveIns, launches, contents, labels, steps, hostSteps, draws, appends, sets];
-    const isGiven = (register: number): boolean => this.#varying.has(this.sourceOf(register));
-    const symbolIn = (register: number): SymNode | null =>
-      isGiven(register) ? this.symbolFor(this.sourceOf(register), frame.get(register)) : null;
-    // The symbols are made when the first is asked for.
-    const envOf = (): ShapeEnv | null => this.env;
-    this.#sizes = new RecordedSizes(
-      {
-        isGiven,
-        symbolIn,
-        get env() {
-          return envOf();
-        },
-      },
-      frame,
-    );
+    const { launches, contents, labels, steps, hostSteps, draws, appends, attributes } = this;
+    this.#notes = [this.liveIns, launches, contents, labels, steps, hostSteps, draws, appends, attributes.sets];
+    this.#sizes = new RecordedSizes(this, frame);
   }
 
   // ---- told from elsewhere while an instruction runs
@@ -164,28 +150,7 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   }
 
   watched(generator: RandomGenerator): RandomGenerator {
-    const refuse = (): RandomGenerator => {
-      this.refuse('random numbers that the host draws');
-      return generator;
-    };
-    return {
-      manualSeed: (seed) => refuse().manualSeed(seed),
-      nextUniform: () => refuse().nextUniform(),
-      nextUint32: () => refuse().nextUint32(),
-      nextNormal: () => refuse().nextNormal(),
-      stream: (count) => {
-        const { key, first, low, high } = generator.stream(count);
-        const numbers = { key: new OpenNumber(key), first: new OpenNumber(first) };
-        this.draws.push({ op: 'draw', count, ...numbers });
-        return {
-          key,
-          first,
-          open: { key: openParam('i64', numbers.key), first: openParam('i64', numbers.first) },
-          low: (draw) => (refuse(), low(draw)),
-          high: (draw) => (refuse(), high(draw)),
-        };
-      },
-    };
+    return watchedGenerator(generator, this.draws, () => this.refuse('random numbers that the host draws'));
   }
 
   openUp(inputs?: readonly number[]): OpenUp {
@@ -490,16 +455,8 @@ export class Recording extends LiveInTable implements HostAccessWatch {
       this.#closeRead(instruction);
     }
     if (isAppend(instruction)) this.#noteAppend(instruction);
-    if (instruction.op === 'SET_ATTR') this.#noteSet(instruction);
-    const set = instruction.op === 'GET_ATTR' ? this.#setBefore(instruction) : undefined;
+    const set = this.#attribute(instruction, made);
     if (set && set.source >= 0) moved.push(set.source);
-    if (instruction.op === 'GET_ATTR' && !set) {
-      const object = this.#valueOf(instruction.inputs[0]) as ScriptObject;
-      const [register] = outputs;
-      const origin: Origin = { kind: 'attribute', object, slot: instruction.operand.slot, register };
-      made.push(this.addLiveIn(origin, this.frame.get(register)));
-      if (this.varyingRegisters.has(register)) this.#varying.add(made[0]);
-    }
     if (made.includes(-1)) return this.#end('a value that nothing short tells apart from others');
     if (!outputs.every((register) => this.canMake(this.frame.get(register)))) {
       return this.#end(unmakeable);
@@ -545,16 +502,26 @@ export class Recording extends LiveInTable implements HostAccessWatch {
     this.appends.push({ list, value: this.frame.get(item), source: this.sourceOf(item) });
   }
 
-  #noteSet({ inputs: [object, register], operand: { slot } }: InstructionOf<'SET_ATTR'>): void {
-    const value = this.frame.get(register);
-    const [source, size] = [this.sourceOf(register), this.sizeOf(register)];
-    this.sets.push({ object: this.liveInOf(this.frame.get(object) as ScriptObject), slot, value, source, size });
-  }
-
-  /** What the attribute that an instruction reads was set to since the recording began; undefined where it was not. */
-  #setBefore({ inputs: [object], operand: { slot } }: InstructionOf<'GET_ATTR'>): SetNote | undefined {
-    const found = this.liveInOf(this.#valueOf(object) as ScriptObject);
-    return this.sets.findLast((set) => set.object === found && set.slot === slot);
+  /** Notes what was done with an attribute. Gives what it was set to before, where it was read. @param made gets the live-in that it is */
+  #attribute(instruction: Instruction, made: number[]): SetNote | null {
+    if (instruction.op !== 'SET_ATTR' && instruction.op !== 'GET_ATTR') return null;
+    const { attributes } = this;
+    const { inputs, outputs, operand } = instruction;
+    const { slot } = operand;
+    const object = this.#valueOf(inputs[0]) as ScriptObject;
+    if (instruction.op === 'SET_ATTR') {
+      const [, register] = inputs;
+      attributes.note(object, slot, this.frame.get(register), this.sourceOf(register), this.sizeOf(register));
+      return null;
+    }
+    const set = attributes.setBefore(object, slot);
+    if (set) return set;
+    const [register] = outputs;
+    const known = attributes.readBefore(object, slot);
+    const origin: Origin = { kind: 'attribute', object, slot, register };
+    made.push(known < 0 ? this.addLiveIn(origin, this.frame.get(register)) : known);
+    if (this.varyingRegisters.has(register)) this.#varying.add(made[0]);
+    return null;
   }
 
   /** The live-in that a register holds after the host computed it. */
@@ -609,6 +576,14 @@ export class Recording extends LiveInTable implements HostAccessWatch {
   }
 
   // ---- values
+
+  isGiven(register: number): boolean {
+    return this.#varying.has(this.sourceOf(register));
+  }
+
+  symbolIn(register: number): SymNode | null {
+    return this.isGiven(register) ? this.symbolFor(this.sourceOf(register), this.frame.get(register)) : null;
+  }
 
   /** The expression that a register holds the number of at the end; null where it holds no such number. */
   sizeOf(register: number): SymNode | null {

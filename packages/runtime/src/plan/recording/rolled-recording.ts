@@ -234,7 +234,7 @@ class RecordingRoller {
   }
 
   #appended(): Tensor[] | null {
-    if (this.recording.sets.length > 0) return null;
+    if (this.recording.attributes.sets.length > 0) return null;
     const values = this.recording.appends.map(({ value }) => value);
     const isOwn = (value: IValue): value is Tensor =>
       value instanceof Tensor && isPlainTensor(value) && !value.requiresGrad && this.#isMade(value.storage);
