@@ -22,7 +22,7 @@ export class RecordedSizes {
   /** What the instruction that runs works out of sizes, for its outputs. */
   #made: readonly (SymInt | readonly SymInt[] | null)[] = [];
 
-  /** What is told of the numbers of registers by the recording. */
+  /** @param numbers asked of the recording */
   constructor(
     private readonly numbers: OpenNumbers,
     private readonly frame: Frame,
