@@ -101,8 +101,9 @@ export function callPrepared(
   args: readonly IValue[],
   execution: Execution,
 ): IValue | undefined {
-  if (!prepared || execution.observer || (hasSymbols() && tensorsIn(args).some((tensor) => tensor.isSymbolic)))
-    return undefined;
+  if (!prepared || execution.observer) return undefined;
+  // What was made ready is given numbers.
+  if (hasSymbols() && (symbolicArguments.now || tensorsIn(args).some((tensor) => tensor.isSymbolic))) return undefined;
   const { context, ledger } = execution;
   const recording = context.planner?.recording;
   const result = recording

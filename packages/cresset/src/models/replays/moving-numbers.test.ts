@@ -17,6 +17,10 @@ def masked(x: Tensor, place: int):
     scores = torch.matmul(x, x.transpose(1, 2)).repeat(1, 1, 40)[:, :, : place + n]
     return torch.softmax(scores + mask, -1), [place, n, place - n]
 
+def little(x: Tensor, place: int):
+    few = torch.arange(place % 50 + 2).float()
+    return torch.tanh(x) + few.sum(), few * 2
+
 def shifted(x: Tensor, place: int):
     z = torch.cat([x * place, torch.zeros([1, place, 64])], 1)
     if place > 20:
@@ -41,6 +45,7 @@ function expectAlike(got: IValue, wanted: IValue): void {
 it.each([
   ['placed', 5],
   ['masked', 5],
+  ['little', 3],
   ['shifted', 3],
 ] as const)('a recording holds for any whole number that sizes are made of: %s', async (name, most) => {
   const device = new WasmDevice();
