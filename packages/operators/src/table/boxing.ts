@@ -39,8 +39,9 @@ function putSizes(
     const sizes = [value].flat().filter((each) => each instanceof SymNode);
     if (sizes.length === 0) return;
     const { name, type } = args[at];
-    if (/^(?:SymInt|int)\b/.test(type) || (takesSizes === 'scalars' && type === 'Scalar'))
-      unboxed[name] = value as Unboxed;
+    // Lists are indexed by the number of a dimension.
+    const isSize = /^(?:SymInt|int)\b/.test(type) && !name.startsWith('dim');
+    if (isSize || (takesSizes === 'scalars' && type === 'Scalar')) unboxed[name] = value as Unboxed;
     else for (const size of sizes) settle(size);
   });
 }

@@ -21,6 +21,12 @@ def little(x: Tensor, place: int):
     few = torch.arange(place % 50 + 2).float()
     return torch.tanh(x) + few.sum(), few * 2
 
+def along(x: Tensor, place: int):
+    y = torch.tanh(x)
+    for dim in range(3):
+        y = y.narrow(dim, y.size(dim) - 1 - place % y.size(dim), 1 + place % y.size(dim)) * 2
+    return y, y.select(place % 3, 0) + 1
+
 def shifted(x: Tensor, place: int):
     z = torch.cat([x * place, torch.zeros([1, place, 64])], 1)
     if place > 20:
@@ -45,6 +51,7 @@ function expectAlike(got: IValue, wanted: IValue): void {
 it.each([
   ['placed', 5],
   ['masked', 5],
+  ['along', 6],
   ['little', 3],
   ['shifted', 3],
 ] as const)('a recording holds for any whole number that sizes are made of: %s', async (name, most) => {
