@@ -1,6 +1,7 @@
 import type { AliasInfo } from './alias-info.ts';
 import { CONTAINERS, CREATORS, directlyWritten, EXTRACTORS, FORWARDERS, UNKNOWN_EFFECTS } from './direct-writes.ts';
 import type { Block } from '../graph/block.ts';
+import { constantValue } from '../graph/constants.ts';
 import type { FunctionSchema } from '../schema/function-schema.ts';
 import type { Graph } from '../graph/graph.ts';
 import { MemoryDag, type MemoryElement, MemoryLocations } from './memory-dag.ts';
@@ -208,6 +209,8 @@ class AliasAnalysis implements AliasFacts {
     this.#mapAliases(body.inputs.slice(1), node.inputs.slice(2));
     this.#analyzeBlock(body);
     this.#mapAliases(node.outputs, body.outputs.slice(1));
+    // Without a trip the loop gives what it was given; PyTorch's analysis leaves that out.
+    if (!makesTrips(node)) this.#mapAliases(node.outputs, node.inputs.slice(2));
   }
 
   #analyzeSubgraph(node: Node): void {
@@ -490,4 +493,10 @@ function neverAliases(value: Value): boolean {
 
 function isModuleAttribute(node: Node): boolean {
   return node.kind === 'prim::GetAttr' && node.input().type.isModule();
+}
+
+/** Whether a loop makes a trip in any case. */
+function makesTrips({ inputs: [trips, condition] }: Node): boolean {
+  const [most, begins] = [constantValue(trips), constantValue(condition)];
+  return typeof most === 'bigint' && most > 0n && begins === true;
 }

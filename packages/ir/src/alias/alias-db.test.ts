@@ -85,6 +85,22 @@ describe('aliases', () => {
     expect(db.mayAlias(value('l'), value('b'))).toBe(false);
   });
 
+  test('are those of what a loop was given, where it may make no trip', () => {
+    const loop = (trips: string): string => `
+  %a : Tensor = aten::zeros(%s)
+  %t : bool = prim::Constant[value=1]()
+  %n : int = prim::Constant[value=3]()
+  %l : Tensor = prim::Loop(${trips}, %t, %a)
+    block0(%i : int, %k : Tensor):
+      %m : Tensor = aten::zeros(%s)
+      -> (%t, %m)
+  return (%l)`;
+    const may = subject(loop('%u'), '%u : int, %s : int[]');
+    expect(may.db.mayAlias(may.value('l'), may.value('a'))).toBe(true);
+    const does = subject(loop('%n'), '%s : int[]');
+    expect(does.db.mayAlias(does.value('l'), does.value('a'))).toBe(false);
+  });
+
   test('of what was put in a container are unknown, unless it is only read', () => {
     const { db, value } = subject(`
   %a : Tensor = aten::zeros(%s)
