@@ -202,7 +202,7 @@ export class Stretch {
   /** Has symbols stand for the sizes of what is given, or for the number that it is. */
   #takeSizes({ symbols }: LiveIn, value: IValue): boolean {
     for (const { symbol, dim } of symbols) {
-      const size = dim === null ? Number(value) : (value as Tensor).sizes?.[dim];
+      const size = dim === null ? numberIn(value) : sizeIn(value, dim);
       if (!(size >= LEAST_SYMBOL && size <= MOST_SYMBOL)) return false;
       this.#bound.sizes!.env.set(symbol, size);
     }
@@ -361,3 +361,9 @@ export class Stretch {
     this.#storages.dispose(kept);
   }
 }
+
+/** The whole number that a value is; NaN where it is none. */
+const numberIn = (value: IValue): number => (typeof value === 'bigint' ? Number(value) : NaN);
+
+/** The size of a tensor along a dimension; NaN where there is none. */
+const sizeIn = (value: IValue, dim: number): number => (value instanceof Tensor ? (value.sizes[dim] ?? NaN) : NaN);

@@ -1,8 +1,9 @@
 import { registerAllParts } from '@cresset/runtime';
-import { List, Tuple, type IValue, type Tensor } from '@cresset/tensor';
+import type { IValue } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, expect, it } from 'vitest';
 import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
+import { expectAlike } from './alike-fixture.ts';
 
 beforeAll(registerAllParts);
 
@@ -34,19 +35,6 @@ def shifted(x: Tensor, place: int):
     return torch.roll(z, place, 1), place % 7
 `;
 
-function expectAlike(got: IValue, wanted: IValue): void {
-  if (wanted instanceof Tuple || wanted instanceof List) {
-    wanted.items.forEach((item, at) => expectAlike((got as List).items[at], item));
-    return;
-  }
-  if (typeof wanted !== 'object') return expect(got).toBe(wanted);
-  const [tensor, want] = [got as Tensor, wanted as Tensor];
-  expect(tensor.sizes).toEqual(want.sizes);
-  const elements = want.contiguousArray() as Float32Array;
-  const found = tensor.contiguousArray() as Float32Array;
-  expect(found.findIndex((each, at) => !(Math.abs(each - elements[at]) < 1e-4))).toBe(-1);
-}
-
 /** How many recordings each takes: the first, one with its number open, one with its size open too, and those of 0, 1 and a branch. */
 it.each([
   ['placed', 5],
@@ -61,9 +49,38 @@ it.each([
   const places = [3, 7, 8, 9, 30, 31, 2, 1, 0, 12, 64, 100, 33, 13, 25];
   for (const [run, place] of places.entries()) {
     const args = (): IValue[] => [tensorOf([1, 24 + Number(run > 5), 64], run), BigInt(place)];
-    expectAlike(await here.call(name, args()), await there.call(name, args()));
+    await expectAlike(await here.call(name, args()), await there.call(name, args()), undefined, `${place}`);
   }
   const [{ recordings }] = here.explain(name).stretches;
   expect(recordings).toBe(most);
+  device.dispose();
+});
+
+it('what had a size that moved, or was a number, may be none the next time', async () => {
+  const optional = `
+def f(x: Tensor, y: Optional[Tensor], place: Optional[int]):
+    z = torch.tanh(x)
+    if y is not None:
+        z = z + torch.relu(y).mean()
+    if place is not None:
+        z = torch.cat([z, torch.zeros([place])])
+    return z
+`;
+  const device = new WasmDevice();
+  const here = new PythonFunctions(optional, { device });
+  const there = new PythonFunctions(optional, {});
+  const calls: [number | null, bigint | null][] = [
+    [2000, 3n],
+    [2001, 4n],
+    [2002, 5n],
+    [null, 6n],
+    [2003, null],
+    [null, null],
+    [2004, 7n],
+  ];
+  for (const [run, [rows, place]] of calls.entries()) {
+    const args = (): IValue[] => [tensorOf([1500], run), rows === null ? null : tensorOf([rows], run), place];
+    await expectAlike(await here.call('f', args()), await there.call('f', args()), undefined, `${run}`);
+  }
   device.dispose();
 });
