@@ -1,7 +1,8 @@
-import { Tuple, type IValue, type Tensor } from '@cresset/tensor';
+import type { IValue } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { expect, vi } from 'vitest';
 import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
+import { expectAlike } from './alike-fixture.ts';
 
 const source = `
 import torch
@@ -105,8 +106,6 @@ const argumentsOf = (name: string, length: number, run: number): IValue[] =>
     ? [tensorOf([2, length * 8], run), tensorOf([2, 16], run + 1)]
     : [tensorOf([3, length], run), tensorOf([3, length === 0 ? 1 : length], run + 1)];
 
-const tensorsIn = (value: IValue): Tensor[] => (value instanceof Tuple ? (value.items as Tensor[]) : [value as Tensor]);
-
 /** Calls a program at all lengths on a device and without one. Gives the lengths at which nothing was replayed, and the most recordings of a place. */
 export async function callAtLengths(
   name: string,
@@ -126,18 +125,7 @@ export async function callAtLengths(
     replay.mockClear();
     const got = await here.call(name, argumentsOf(name, length, run));
     if (replay.mock.calls.length === 0) notReplayed.push(length);
-    for (const [at, tensor] of tensorsIn(got).entries()) {
-      const wanted = tensorsIn(want as IValue)[at];
-      expect([tensor.sizes, tensor.strides], `${length}`).toEqual([wanted.sizes, wanted.strides]);
-      const expected = wanted.contiguousArray() as Float32Array;
-      const elements = tensor.contiguousArray() as Float32Array;
-      const isNear = (each: number, place: number): boolean =>
-        Math.abs(each - expected[place]) < 1e-4 * Math.max(1, Math.abs(expected[place]) / 10);
-      expect(
-        elements.findIndex((each, place) => !isNear(each, place)),
-        `${length}`,
-      ).toBe(-1);
-    }
+    await expectAlike(got, want as IValue, 1e-4, `${length}`);
   }
   const recordings = Math.max(...here.explain(name).stretches.map(({ recordings: count }) => count));
   return { notReplayed, recordings };

@@ -1,10 +1,11 @@
 import { declareScript, moduleInitializer } from '@cresset/frontend';
 import { CompilationUnit, type ClassType } from '@cresset/ir';
 import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
-import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
+import { ScriptObject, type IValue, type Tensor } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { intsOf, tensorOf } from '../python-functions-fixture.ts';
+import { expectAlike } from './alike-fixture.ts';
 
 beforeAll(registerAllParts);
 
@@ -60,15 +61,6 @@ async function moduleOf(source: string, device: WasmDevice | null): Promise<Scri
   const module = new ScriptModule(object, unit, context);
   await module.callFunction(moduleInitializer(type)!, [object, tensorOf([20, 64], 9)]);
   return module;
-}
-
-async function expectAlike(got: IValue, wanted: IValue): Promise<void> {
-  if (!(wanted instanceof Tensor)) return expect(got).toBe(wanted);
-  const tensor = got as Tensor;
-  await tensor.storage.toHost();
-  expect(tensor.sizes).toEqual(wanted.sizes);
-  const [found, elements] = [tensor, wanted].map((each) => each.contiguousArray() as Float32Array);
-  expect(found.findIndex((each, at) => !(Math.abs(each - elements[at]) < 1e-4 * (1 + Math.abs(each))))).toBe(-1);
 }
 
 it.each(Object.entries(bodies))('a replay sets attributes: %s', async (_name, body) => {
