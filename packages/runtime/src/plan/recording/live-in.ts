@@ -144,11 +144,10 @@ export class SameLayout extends LiveIn {
   readonly #isSymbolic: boolean;
   readonly #requiresGrad: boolean;
   readonly #isNarrow: boolean;
-  #maxBindingBytes: number;
-  /** The bytes of its storage when it was recorded. */
-  readonly #held: number;
-  /** Of its storage, where that is bound in windows or gone by; those of one binding else. */
-  #bytes: number;
+  /** Of its storage when it was recorded. */
+  readonly #bytes: number;
+  /** Storages of no more bytes are alike to it: each is one binding. */
+  #leastBytes: number;
 
   constructor(origin: Origin, tensor: Tensor, { opensOffsets, maxBindingBytes }: LiveInRules) {
     super(origin);
@@ -165,15 +164,13 @@ export class SameLayout extends LiveIn {
     this.#isSymbolic = tensor.isSymbolic;
     this.#requiresGrad = requiresGrad;
     this.#isNarrow = tensor.storage.isNarrow;
-    this.#maxBindingBytes = maxBindingBytes;
-    this.#held = tensor.storage.byteLength;
-    this.#bytes = Math.max(this.#held, maxBindingBytes);
+    this.#leastBytes = maxBindingBytes;
+    this.#bytes = tensor.storage.byteLength;
   }
 
   /** What is done goes by the bytes of its storage. */
   measure(): void {
-    this.#maxBindingBytes = 0;
-    this.#bytes = this.#held;
+    this.#leastBytes = 0;
   }
 
   /** The dimensions in which a tensor of its dtype and rank has other sizes. */
@@ -187,7 +184,8 @@ export class SameLayout extends LiveIn {
     const { dtype, handedOnOffset, requiresGrad } = value;
     if (dtype !== this.dtype || requiresGrad !== this.#requiresGrad) return false;
     const { isNarrow, byteLength } = value.storage;
-    if (isNarrow !== this.#isNarrow || Math.max(byteLength, this.#maxBindingBytes) !== this.#bytes) return false;
+    const least = this.#leastBytes;
+    if (isNarrow !== this.#isNarrow || Math.max(byteLength, least) !== Math.max(this.#bytes, least)) return false;
     if (handedOnOffset !== hint(this.offset) && (!this.open || this.open.isRead)) return false;
     const { symSizes: sizes, symStrides: strides } = value;
     if (sizes === this.sizes && strides === this.strides) return true;
