@@ -24,6 +24,8 @@ function* smaller(program: Program): Generator<Program> {
   for (let at = statements.length - 1; at >= 0; at--) yield { ...program, statements: without(statements, at) };
   for (const [at, lines] of statements.entries()) {
     for (let line = lines.length - 1; line > 0; line--) {
+      // What counts the trips of a while loop stays: without it the loop does not end.
+      if (lines[line - 1].startsWith('while ')) continue;
       yield { ...program, statements: statements.map((each, other) => (other === at ? without(lines, line) : each)) };
     }
   }

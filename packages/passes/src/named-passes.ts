@@ -110,9 +110,9 @@ export function namedPasses({
     lower_simple_tuples: lowerSimpleTuples,
     normalize_ops: normalizeOps,
     optimize_frozen_graph: (graph) => optimizeFrozenGraph(graph, evaluate),
-    peephole: (graph) => peepholeOptimize(graph),
+    peephole: (graph) => peepholeOptimize(graph, { unknownAreNumbers: true }),
     peephole_list_idioms: peepholeListIdiomsAndLengths,
-    peephole_no_shape: (graph) => peepholeOptimize(graph, { disableShapes: true }),
+    peephole_no_shape: (graph) => peepholeOptimize(graph, { disableShapes: true, unknownAreNumbers: true }),
     propagate_device: propagateDevices,
     propagate_dtype: (graph) =>
       propagateDtypes(
@@ -129,7 +129,7 @@ export function namedPasses({
     replace_old_ops_with_upgraders: (graph) => replaceOldOperatorsWithUpgraders(graph),
     run_decompositions: (graph) => {
       for (let times = 0; times < 2; times++) {
-        peepholeOptimize(graph, { disableShapes: true });
+        peepholeOptimize(graph, { disableShapes: true, unknownAreNumbers: true });
         propagateConstants(graph, evaluate);
       }
     },

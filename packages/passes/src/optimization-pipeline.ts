@@ -40,6 +40,8 @@ export interface OptimizeOptions extends PassEnvironment {
   readonly fuse: FuseOptions | null;
   /** Whether all trips of a loop are likely to be done at once where it is run: it is not unrolled then. */
   readonly isRolled?: ((loop: Node) => boolean) | undefined;
+  /** Whether the graph works out gradients, none of which are truth values. */
+  readonly isBackward?: boolean;
   /** Whether what types say of tensors is used: where the graph is run with tensors of those types alone. */
   readonly useShapes?: boolean;
   /** Is told of the graph after every step. */
@@ -117,7 +119,7 @@ function runProfilingInsensitiveOptimizations(
   step('eliminate dead code', () => eliminateDeadWrites(graph));
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
   step('pool constants', () => poolConstants(graph));
-  step('peephole', () => peepholeOptimize(graph, { disableShapes: true, keepsTruthValues: true }));
+  step('peephole', () => peepholeOptimize(graph, { disableShapes: true }));
   step('eliminate dead code', () => eliminateDeadWrites(graph));
   step('lower tuples', () => lowerSimpleTuples(graph));
   return guards;
@@ -130,20 +132,20 @@ function runProfilingInsensitiveOptimizations(
  */
 export function runOptimization(
   graph: Graph,
-  { evaluate, useShapes, isRolled }: OptimizeOptions,
+  { evaluate, useShapes, isRolled, isBackward }: OptimizeOptions,
   step: Step,
   whereUnrolled = false,
 ): void {
   const disableShapes = !useShapes;
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
-  step('peephole', () => peepholeOptimize(graph, { disableShapes, keepsTruthValues: true }));
+  step('peephole', () => peepholeOptimize(graph, { disableShapes, unknownAreNumbers: isBackward }));
   step('propagate constants', () => propagateConstants(graph, evaluate));
   step('pool constants', () => poolConstants(graph));
   const isUnrolled = step('unroll loops', () => unrollLoops(graph, isRolled));
   if (whereUnrolled && !isUnrolled) return;
   const hasNewLists = step('remove list mutation', () => removeListMutation(graph));
   if (!isUnrolled && !hasNewLists) return;
-  step('peephole', () => peepholeOptimize(graph, { disableShapes, keepsTruthValues: true }));
+  step('peephole', () => peepholeOptimize(graph, { disableShapes, unknownAreNumbers: isBackward }));
   step('propagate constants', () => propagateConstants(graph, evaluate));
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
 }

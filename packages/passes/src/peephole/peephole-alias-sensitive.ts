@@ -27,10 +27,10 @@ const FLOATING: ReadonlySet<string> = new Set(['float16', 'bfloat16', 'float32',
  * Simplifies what must not be touched where tensors are written to: `x + 0` and `x * 1`, which give a new tensor, and ranks of
  * convolutions' results (PyTorch: PeepholeOptimizeAliasSensitive).
  */
-export function peepholeAliasSensitive(graph: Graph, useShapes = true, keepsTruthValues = false): boolean {
+export function peepholeAliasSensitive(graph: Graph, useShapes = true, unknownAreNumbers = false): boolean {
   for (const kind of graph.kinds)
     if (convolutionRanks.has(kind) || ARITHMETIC.has(kind))
-      return new AliasSensitive(graph, useShapes, keepsTruthValues).runOn(graph.block);
+      return new AliasSensitive(graph, useShapes, unknownAreNumbers).runOn(graph.block);
   return false;
 }
 
@@ -43,7 +43,7 @@ class AliasSensitive {
   constructor(
     private readonly graph: Graph,
     private readonly useShapes: boolean,
-    private readonly keepsTruthValues: boolean,
+    private readonly unknownAreNumbers: boolean,
   ) {
     this.#aliasDb = AliasDb.lazily(graph);
   }
@@ -93,7 +93,7 @@ class AliasSensitive {
     if (this.#isFloatingPoint(self)) return true;
     const { type } = self;
     const isNumeric = type instanceof TensorType && type.scalarType !== undefined && type.scalarType !== 'bool';
-    return (isNumeric || !this.keepsTruthValues) && numbers.every((number) => number.type.kind === 'IntType');
+    return (isNumeric || this.unknownAreNumbers) && numbers.every((number) => number.type.kind === 'IntType');
   }
 
   #isFloatingPoint({ type }: Value): boolean {

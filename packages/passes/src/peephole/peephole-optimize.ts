@@ -24,8 +24,11 @@ import { peepholeNonTensor } from './peephole-non-tensor.ts';
 export interface PeepholeOptions {
   /** Uses nothing that is known of shapes, dtypes and devices (PyTorch: disable_shape_peepholes). */
   readonly disableShapes?: boolean;
-  /** Leaves `x * 1` and `x + 0` where `x` may hold truth values, of which they make ints; PyTorch takes them out. */
-  readonly keepsTruthValues?: boolean;
+  /**
+   * Takes a tensor whose dtype is not known for one of numbers, as PyTorch does: `x * 1` and `x + 0` go. Of truth values they
+   * would make ints; gradients are never those.
+   */
+  readonly unknownAreNumbers?: boolean;
 }
 
 /** How the log calls this file. */
@@ -34,13 +37,13 @@ const LOG = 'peephole';
 /** Simplifies what can be seen from a few nodes (PyTorch: PeepholeOptimize), then sweeps what that left unused. */
 export function peepholeOptimize(
   graph: Graph,
-  { disableShapes = false, keepsTruthValues = false }: PeepholeOptions = {},
+  { disableShapes = false, unknownAreNumbers = false }: PeepholeOptions = {},
 ): boolean {
   const steps = [
     (!disableShapes || BY_KIND.some((kind) => graph.kinds.has(kind))) && runOn(graph.block, !disableShapes),
     peepholeListIdioms(graph),
     peepholeDictIdioms(graph),
-    peepholeAliasSensitive(graph, !disableShapes, keepsTruthValues),
+    peepholeAliasSensitive(graph, !disableShapes, unknownAreNumbers),
     peepholeNonTensor(graph),
     combineConcats(graph),
   ];

@@ -70,7 +70,7 @@ export function preoptimizeForObject(graph: Graph, options: OptimizeOptions): re
   const guards = self
     ? step('fold attributes', () => foldModuleAttributes(graph, self, options.unstableAttributes))
     : [];
-  step('peephole', () => peepholeOptimize(graph, { disableShapes: true }));
+  step('peephole', () => peepholeOptimize(graph, { disableShapes: true, unknownAreNumbers: options.isBackward }));
   step('propagate constants', () => propagateConstants(graph, evaluate, { immutableTypesOnly: true }));
   step('autocast', () => options.autocast?.(graph, evaluate));
   // PyTorch knows that of frozen modules only.
@@ -91,7 +91,7 @@ export function runProfilingInsensitiveOptimizations(graph: Graph, options: Opti
   step('eliminate dead code', () => eliminateDeadCode(graph));
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
   step('pool constants', () => poolConstants(graph));
-  step('peephole', () => peepholeOptimize(graph));
+  step('peephole', () => peepholeOptimize(graph, { unknownAreNumbers: options.isBackward }));
   step('eliminate dead code', () => eliminateDeadCode(graph));
   step('lower tuples', () => lowerSimpleTuples(graph));
 }
@@ -111,7 +111,7 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
     step('specialize gradients that are zero', () => specializeAutogradZero(graph));
   }
   runRequiredPasses(graph, step);
-  step('peephole', () => peepholeOptimize(graph));
+  step('peephole', () => peepholeOptimize(graph, { unknownAreNumbers: options.isBackward }));
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
   runOptimization(graph, { ...options, useShapes: true }, step);
   if (!options.bailouts && needsGradientInProfilingMode(graph.block)) {

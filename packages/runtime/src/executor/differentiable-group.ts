@@ -32,7 +32,7 @@ export class DifferentiableGroup {
     this.outputVjps = numbers('df_output_vjps');
     this.capturedInputs = numbers('df_input_captured_inputs');
     this.capturedOutputs = numbers('df_input_captured_outputs');
-    this.#backward = new GraphExecutor('<backward op>', this.#backwardGraph(node), provider);
+    this.#backward = new GraphExecutor('<backward op>', this.#backwardGraph(node), provider, true);
   }
 
   /** What is kept under several names is one value to it: kernels can be given so many tensors. */

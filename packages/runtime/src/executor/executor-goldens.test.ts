@@ -306,7 +306,7 @@ it.each(['pointwise', 'layers'])('the backward graph of %s is profiled and optim
     ...group.is('df_input_captured_outputs').map((at) => outputs[Number(at)]),
   ];
   applyJitOptions({ executor: 'profiling' });
-  const backward = new GraphExecutor('df', df, executors);
+  const backward = new GraphExecutor('df', df, executors, true);
   const found: IValue[] = [];
   for (let call = 0; call < 2; call++) found.push(...(await run(backward, [...gradients, ...captured])));
   const stages = backward.chooserFor(spec, null, true).stages();

@@ -60,6 +60,8 @@ export class GraphExecutor {
     readonly name: string,
     readonly graph: Graph,
     readonly provider: CodeProvider,
+    /** Whether the graph works out gradients. */
+    private readonly isBackward = false,
   ) {}
 
   /**
@@ -138,6 +140,7 @@ export class GraphExecutor {
       self,
       unstableAttributes: this.#unstableAttributes,
       fuse: spec.maxFusedTensors > 0 ? { maxTensors: spec.maxFusedTensors } : null,
+      isBackward: this.isBackward,
       onStep,
     };
   }
