@@ -33,15 +33,24 @@ def shifted(x: Tensor, place: int):
     if place > 20:
         z = z + place
     return torch.roll(z, place, 1), place % 7
+
+def listed(x: Tensor, place: int):
+    y = torch.tanh(x)
+    sizes = y.size()
+    sizes.append(place)
+    places: List[int] = []
+    places.append(place)
+    return y * 2, sizes, places
 `;
 
-/** How many recordings each takes: the first, one with its number open, one with its size open too, and those of 0, 1 and a branch. */
+/** How many recordings each takes: the first, one with its number open, one with its size open too, and those of 0, 1 and a branch; where a list holds the number itself, those of the last ones. */
 it.each([
   ['placed', 5],
   ['masked', 5],
   ['along', 6],
   ['little', 3],
   ['shifted', 3],
+  ['listed', 3],
 ] as const)('a recording holds for any whole number that sizes are made of: %s', async (name, most) => {
   const device = new WasmDevice();
   const here = new PythonFunctions(source, { device });

@@ -340,7 +340,9 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
     this.#step = isAppend(instruction) ? null : this.#stepOf(instruction);
     this.#sizes.before(instruction, this.#step !== null);
     this.#untouched = this.#step ? this.openNumbers() : [];
-    if (!this.#step && !handsOn(instruction)) this.#guardInputs(instruction);
+    // A list of the recording's own holds the item itself in the end.
+    const isOwn = isAppend(instruction) && !this.#sources.has(instruction.inputs[0]);
+    if (!this.#step && (isOwn || !handsOn(instruction))) this.#guardInputs(instruction);
     return null;
   }
 
