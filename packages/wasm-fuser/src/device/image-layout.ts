@@ -1,4 +1,5 @@
-import { extentOf, pointsOf, type NormalContraction } from '@cresset/tensorexpr';
+import { hint } from '@cresset/tensor';
+import { symExtentOf, symPointsOf, type AxisExpr, type NormalContraction } from '@cresset/tensorexpr';
 import type { Windows } from '../nests/windows.ts';
 
 /** Elements of an image that are worked out at once, and of sums: they stay in the second cache. */
@@ -40,10 +41,13 @@ export interface ImageLayout {
 /** Bytes up to where a vector may begin. */
 export const aligned = (bytes: number): number => Math.ceil(bytes / 16) * 16;
 
-/** Null where columns are better packed: lines are short, or images have nothing in common with each other's windows. */
+const pointsOf = (axes: readonly AxisExpr[]): number => hint(symPointsOf(axes));
+
+/** That for the sizes of now. Null where columns are better packed: lines are short, or images have nothing in common with each other's windows. */
 export function imageLayout(kernel: NormalContraction, windows: Windows): ImageLayout | null {
-  const { width, lines, reach } = windows;
-  const [m, k] = [extentOf(kernel.m), pointsOf(kernel.k)];
+  const { reach } = windows;
+  const [width, lines] = [windows.width, windows.lines].map(hint);
+  const [m, k] = [hint(symExtentOf(kernel.m)), pointsOf(kernel.k)];
   if (width < LEAST_WIDTH || m * k > MOST_LEFT) return null;
   const vectors = Math.ceil(width / 4);
   // Lanes beyond the end of a line are multiplied for nothing.

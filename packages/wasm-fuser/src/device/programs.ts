@@ -148,12 +148,12 @@ export class Programs {
     const normal = joinDigits(normalise(kernel) as NormalContraction);
     const signature = signatureOf(normal);
     const windows = signature.hasDoubles ? null : windowsOf(normal);
-    const image = windows && imageLayout(normal, windows);
+    const imageOfNow = (): ImageLayout | null => windows && imageLayout(normal, windows);
     const left = plainLines(normal, normal.m, normal.left);
     const right = plainLines(normal, normal.n, normal.right);
     // Few columns that have to be worked out are worked out once, and not for each row.
     const isSmall = symLt(rows, LEAST_LINES) || (right !== null && symLt(columns, LEAST_LINES));
-    if (isSmall && !image) return this.#nest(asNest(kernel), kernel);
+    if (isSmall && !imageOfNow()) return this.#nest(asNest(kernel), kernel);
     const key = keyOf(normal, signature) + (windows?.key ?? '');
     if (this.#unpacked.has(key)) return this.#nest(asNest(kernel), kernel);
     let compiled;
@@ -182,7 +182,7 @@ export class Programs {
       left: lines[0]?.() ?? null,
       right: lines[1]?.() ?? null,
       shared,
-      image,
+      image: imageOfNow(),
     });
   }
 

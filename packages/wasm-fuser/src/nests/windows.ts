@@ -1,4 +1,4 @@
-import { settle, symEq, symFloorDiv, symGe, symLt, symMod, symMul, symSub, type SymInt } from '@cresset/tensor';
+import { hint, settle, symEq, symFloorDiv, symMod, symMul, type SymInt } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -34,9 +34,9 @@ interface Course {
  */
 export interface Windows {
   /** Windows in a line. */
-  readonly width: number;
+  readonly width: SymInt;
   /** Lines of windows. */
-  readonly lines: number;
+  readonly lines: SymInt;
   /** Whether elements beyond the border are compared for, which each window would do for itself. */
   readonly hasBorder: boolean;
   /** Loops over planes, the outermost first. */
@@ -67,7 +67,7 @@ export function windowsOf(kernel: NormalContraction): Windows | null {
     course(kernel, forms, column, line, found.width),
   ];
   if (!down || !along || (!down.tap && !along.tap)) return null;
-  const [width, lines] = [found.width, found.lines].map(settle);
+  const { width, lines } = found;
   const courses = [down, along] as const;
   const channels = kernel.k.filter((each) => courses.every(({ tap }) => tap !== each));
   const phases = courses.flatMap(({ phase }) => (phase ? [phase] : []));
@@ -158,16 +158,21 @@ function courseOf(
   const taps = k.filter((each) => own.some(({ terms }) => terms.has(each)));
   if (taps.length === 0) return { tap: null, stride: 1, dilation: 0, first: 0, phase: null };
   const [tap] = taps;
-  const of = (form: LinearForm, each: AxisExpr): number => settle(form.terms.get(each) ?? 0);
-  const stride = of(own[0], dimension);
-  const dilation = of(own[0], tap);
-  const agrees = (form: LinearForm): boolean => of(form, tap) * stride === of(form, dimension) * dilation;
-  if (taps.length > 1 || stride < 1 || !all.every(agrees)) return null;
+  const stride = settle(stepOf(own[0], dimension));
+  const dilation = settle(stepOf(own[0], tap));
+  if (taps.length > 1 || stride < 1 || !agree(all, tap, dimension, stride, dilation)) return null;
   if (stride > 1 && dilation !== 1) return null;
   const first = Math.min(0, (extentOf(tap) - 1) * dilation);
   const phases = Math.min(stride, extentOf(tap));
   return { tap, stride, dilation, first, phase: phases > 1 ? axis('phase', constant('i32', phases)) : null };
 }
+
+/** How far an index goes on with each step along a loop. */
+const stepOf = ({ terms }: LinearForm, loop: AxisExpr): SymInt => terms.get(loop) ?? 0;
+
+/** Whether all indices go along both loops in the same proportion. */
+const agree = (forms: readonly LinearForm[], tap: AxisExpr, dimension: AxisExpr, stride: number, dilation: number) =>
+  forms.every((form) => symEq(symMul(stepOf(form, tap), stride), symMul(stepOf(form, dimension), dilation)));
 
 /**
  * As `courseOf`, where no border is compared with: windows that follow each other have elements in common. Of the loops of the sum the one is along
@@ -183,16 +188,16 @@ function courseWithoutBorder(
   const none: Course = { tap: null, stride: 1, dilation: 0, first: 0, phase: null };
   const own = all.filter(({ terms }) => terms.has(dimension));
   if (own.length === 0) return none;
-  const of = (form: LinearForm, each: AxisExpr): number => settle(form.terms.get(each) ?? 0);
-  const unit = of(own[0], dimension);
+  // That windows are not taken for an image is right as well: nothing is kept of what that goes by.
+  const unit = hint(stepOf(own[0], dimension));
   const courses = k.flatMap((tap): Course[] => {
-    const step = of(own[0], tap);
+    const step = hint(stepOf(own[0], tap));
     if (unit < 1 || step < 1) return [];
     const common = commonDivisor(unit, step);
     const [stride, dilation] = [unit / common, step / common];
-    const reach = symMul(symSub(symExtentOf(tap), 1), dilation);
-    if (symLt(reach, stride) || symGe(reach, symMul(windows, stride)) || (stride > 1 && dilation !== 1)) return [];
-    if (!all.every((form) => of(form, tap) * stride === of(form, dimension) * dilation)) return [];
+    const reach = (hint(symExtentOf(tap)) - 1) * dilation;
+    if (reach < stride || reach >= hint(windows) * stride || (stride > 1 && dilation !== 1)) return [];
+    if (!agree(all, tap, dimension, stride, dilation)) return [];
     const phases = Math.min(stride, extentOf(tap));
     return [{ tap, stride, dilation, first: 0, phase: phases > 1 ? axis('phase', constant('i32', phases)) : null }];
   });
