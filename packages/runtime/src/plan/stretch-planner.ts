@@ -285,7 +285,7 @@ export class StretchPlanner implements Planner {
       this.context.gradEnabled,
       this.#planned!.sites[at]?.varying ?? new Set(),
       {
-        opensOffsets: this.context.limits.joinedNodes === 0,
+        opensOffsets: !this.context.limits.joinsHeavy,
         maxBindingBytes: this.context.device!.capabilities.maxBindingBytes,
       },
       callers,
@@ -376,8 +376,9 @@ export class StretchPlanner implements Planner {
     const { instructions, labels, gradEnabled, notesFaults } = recording;
     const callers = notesFaults ? recording.callers().slice(0, -1) : null;
     const kept = this.context.budget ? null : this.#kept;
-    const { joinedNodes } = this.context.limits;
-    const program = makeProgram(recording, end, this.#device, this.#recorder, { kept, joinedNodes });
+    const { joinedNodes, joinsHeavy } = this.context.limits;
+    const limits = { kept, joinedNodes, joinsHeavy };
+    const program = makeProgram(recording, end, this.#device, this.#recorder, limits);
     const place = { end, instructions, labels: countNames(labels), gradEnabled, callers };
     const stretch = new Stretch(place, program, this.#device, this.#recorder, kept);
     stretch.lastUse = ++this.#clock;

@@ -1,11 +1,20 @@
 import { deviceByteLength, hint, type ScalarType, type ShapeEnv, type Storage, type SymInt } from '@cresset/tensor';
-import type { Binding, CommandList, ComputeDevice, Kernel, LaunchRecorder, RecordedLaunch } from '@cresset/tensorexpr';
+import {
+  isSymbolicKernel,
+  type Binding,
+  type CommandList,
+  type ComputeDevice,
+  type LaunchRecorder,
+  type PreparedLaunch,
+  type RecordedLaunch,
+} from '@cresset/tensorexpr';
 
-/** A launch of a list whose kernel has sizes that may be others. */
+/** A launch of a list whose kernel, or one of whose parts, has sizes that may be others. */
 export interface SizedLaunch {
   /** Which of the list it is. */
   readonly at: number;
-  readonly kernel: Kernel;
+  /** Those that it does the work of: itself, where none were joined. */
+  readonly parts: readonly PreparedLaunch[];
   /** What it binds at the sizes that it was recorded at: memory is shared by what others need by then. */
   readonly bindings: readonly Binding[];
   /** Where a storage is among the buffers of the list. */
@@ -56,8 +65,8 @@ export class StretchSizes {
 
   #make(device: ComputeDevice): MadeForSizes | null {
     const launches = new Map<number, RecordedLaunch>();
-    for (const { at, kernel, bindings, placeOf } of this.launches) {
-      const launch = this.recorder.prepareAgain(kernel);
+    for (const { at, parts, bindings, placeOf } of this.launches) {
+      const launch = this.#prepareAgain(parts);
       if (!launch?.bindings.every((each) => bindings.some((known) => isSameStorage(known, each)))) return null;
       launches.set(at, { launch, places: launch.bindings.map(({ operand }) => placeOf(operand.tensor.storage)) });
     }
@@ -66,6 +75,15 @@ export class StretchSizes {
     );
     return { launches, scratch };
   }
+
+  #prepareAgain(parts: readonly PreparedLaunch[]): PreparedLaunch | null {
+    const again = parts.map((part) => (isSized(part) ? this.recorder.prepareAgain(part.kernel!) : part));
+    if (!again.every((each) => each !== null)) return null;
+    return again.length === 1 ? again[0] : this.recorder.together(again);
+  }
 }
+
+/** Whether a launch has sizes that may be others. */
+export const isSized = ({ kernel }: PreparedLaunch): boolean => kernel !== null && isSymbolicKernel(kernel);
 
 const isSameStorage = (a: Binding, b: Binding): boolean => a.operand.tensor.storage === b.operand.tensor.storage;

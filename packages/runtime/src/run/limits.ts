@@ -10,11 +10,14 @@ export interface RuntimeLimits {
   /** How much recordings do in one launch that nothing but the launch has in common, in nodes of its expressions: each such shader is
    * another one to compile. Zero: nothing. */
   readonly joinedNodes: number;
+  /** Whether launches that take longer than a launch costs are joined too, in whatever order makes the fewest: where a run is made very often. */
+  readonly joinsHeavy: boolean;
 }
 
 export const defaultLimits: RuntimeLimits = {
   maxCallDepth: 1000,
   maxInstructions: Infinity,
   smallWork: 1000,
-  joinedNodes: 0,
+  joinedNodes: 400,
+  joinsHeavy: false,
 };

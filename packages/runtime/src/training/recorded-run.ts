@@ -24,7 +24,6 @@ import { GuardedWrites } from './guarded-writes.ts';
 import { PendingChange } from './pending-change.ts';
 
 /** More in one shader takes seconds to compile on software adapters. */
-const joinedNodes = 400;
 
 /** What outlives a run beside what the model holds. */
 export interface RunBounds {
@@ -199,7 +198,7 @@ export class RecordedRun {
   async planned(code: Code, args: readonly IValue[]): Promise<readonly IValue[]> {
     const { limits } = this.#context;
     this.#listen();
-    this.#context.limits = { ...limits, smallWork: 0, joinedNodes };
+    this.#context.limits = { ...limits, smallWork: 0, joinsHeavy: true };
     try {
       return await new InterpreterState(this.#plain, (callee) => tapeCode.ofFunction(callee)).run(code, args);
     } finally {

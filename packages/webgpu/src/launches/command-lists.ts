@@ -16,7 +16,7 @@ import {
 import type { BufferPool, PooledBuffer } from '../memory/buffer-pool.ts';
 import type { PipelineCache, Program } from './pipeline-cache.ts';
 import type { PreparedKernel } from './prepared-kernel.ts';
-import { prepareTogether } from './prepared-together.ts';
+import { JoinedLaunches } from './joined-launches.ts';
 import { sizedLaunch } from './sized-launches.ts';
 import { ScratchBuffers, scratchPlaces, type ScratchPlace } from '../memory/scratch-buffers.ts';
 import type { WebGpuDevice } from '../webgpu-device.ts';
@@ -82,7 +82,10 @@ export class CommandLists implements LaunchRecorder {
   readonly scratch: ScratchBuffers;
   readonly #sized = new SizedKernels((kernel) => sizedLaunch(kernel, this.host));
 
+  readonly #joined: JoinedLaunches;
+
   constructor(private readonly host: CommandListHost) {
+    this.#joined = new JoinedLaunches(host.capabilities, host.pipelines);
     this.scratch = new ScratchBuffers(host.work.pool);
   }
 
@@ -110,8 +113,7 @@ export class CommandLists implements LaunchRecorder {
   }
 
   together(launches: readonly PreparedLaunch[]): PreparedLaunch | null {
-    const { capabilities, pipelines } = this.host;
-    return prepareTogether(launches as readonly PreparedKernel[], capabilities, pipelines);
+    return this.#joined.of(launches as readonly PreparedKernel[]);
   }
 
   record(recorded: readonly RecordedLaunch[], given: number, scratchBytes: readonly number[]): CommandList {

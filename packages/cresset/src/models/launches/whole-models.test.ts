@@ -243,7 +243,7 @@ describe('a replayed call of a whole model is few dispatches, one submit and one
     ['Lstm', { software: [4, 4, 4], hardware: [4, 4, 4] }],
     ['Gru', { software: [4, 4, 4], hardware: [4, 4, 4] }],
     // The first step, which finds a parameter; the states of all others, what is read from them, and that in order.
-    ['Scan', { software: [5, 5, 5], hardware: [5, 5, 5] }],
+    ['Scan', { software: [4, 4, 4], hardware: [4, 4, 4] }],
   ] as const)(
     '%s, with 8, 10 and 16 buffers to a kernel',
     async (name, expected) => {

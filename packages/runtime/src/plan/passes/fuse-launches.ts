@@ -62,6 +62,9 @@ const onGpu: Allowance = { total: 3e7, ratio: 1, longest: 32768 };
 const allowanceOf = ({ host, software }: DeviceCapabilities): Allowance =>
   host ? onHost : software ? inSoftware : onGpu;
 
+/** About how many steps of {@link workOf} a launch costs beside its work. */
+export const launchCost = (capabilities: DeviceCapabilities): number => allowanceOf(capabilities).total;
+
 /** Whether a kernel may do what two did: the one reads what the other made. */
 export function pays(merged: Kernel, consumer: Kernel, producer: LoopNest, capabilities: DeviceCapabilities): boolean {
   if (nodesOf(merged) > maxNodes) return false;

@@ -64,6 +64,17 @@ test('no more is joined than can be bound, or than one shader should have', () =
   expect(joinedLaunches(programOf(sums), { ...limits, joinedNodes: 5 })).toMatchObject(sums);
 });
 
+test('what takes long stays in its place and alone; what does not rides along with what does not', () => {
+  const [x, a, b, c, d, e] = [made(4, 8), made(4, 8), made(4, 8), made(4, 8), made(4), made(4)];
+  const launches = [sum(x, d), normalised(x, a), normalised(a, b), normalised(b, c), sum(x, e), sum(a, made(4))].map(
+    stepOf,
+  );
+  const isHeavy = (step: LaunchStep): boolean => step === launches[1] || step === launches[3];
+  const ordered = launchesOf(orderLaunches(programOf(launches), { ...limits, isHeavy }));
+  expect(ordered.map(({ launch }) => launches.findIndex((each) => each.launch === launch))).toEqual([0, 4, 1, 2, 5, 3]);
+  expect(ordered.map(({ turn }) => turn)).toEqual([0, 0, undefined, 2, 2, undefined]);
+});
+
 test('a program before and after', () => {
   const { program, textOf } = parseProgram(`program:
   @x: float32, 128 bytes, given
@@ -84,7 +95,7 @@ test('a program before and after', () => {
       @a: float32, 128 bytes, scratch
       @b: float32, 128 bytes, new
       @c: float32, 16 bytes, new
-      launch in turn 0 exp(i: 4, j: 8)
+      launch exp(i: 4, j: 8)
         @a[i * 8 + j] = exp(@x[i * 8 + j])
       launch in turn 1 sum(i: 4)
         @c[i] = sum[j: 8](@a[i * 8 + j])
@@ -98,7 +109,7 @@ test('a program before and after', () => {
       @a: float32, 128 bytes, scratch
       @b: float32, 128 bytes, new
       @c: float32, 16 bytes, new
-      launch in turn 0 exp(i: 4, j: 8)
+      launch exp(i: 4, j: 8)
         @a[i * 8 + j] = exp(@x[i * 8 + j])
       launch sum(i: 4)
         @c[i] = sum[j: 8](@a[i * 8 + j])

@@ -17,26 +17,35 @@ export interface JoinLimits {
   readonly joinedNodes: number;
   /** Whether one launch may use all of these. */
   mayBind(storages: ReadonlySet<Storage>): boolean;
+  /**
+   * Whether a launch is done in its place and by itself. Where there are such launches the others keep their order too, but for what one of them takes
+   * along: memory lies between them. Without it all of them go wherever the turns are fewest.
+   */
+  isHeavy?(step: LaunchStep): boolean;
 }
 
 /**
- * Puts launches that may be done at the same time in one turn. In each turn the launch that most others wait for takes along what else can be done by then,
- * as far as one shader and the device's bindings reach: what nothing waits for, such as the update of a parameter, costs no turn of its own.
+ * Puts launches that may be done at the same time in one turn. In each turn the launch that most others wait for, or the next one, takes along what else
+ * can be done by then, as far as one shader and the device's bindings reach: what nothing waits for, such as the update of a parameter, costs no turn of
+ * its own.
  */
 export function orderLaunches(program: LaunchProgram, limits: JoinLimits): LaunchProgram {
   const launches = stepsOf(program, 'launch');
   const places = placesOf(launches, (storage) => homeOf(program, storage));
-  const pending = new Set(places.keys());
+  const waiting = places.map(({ before }) => before.size);
+  const waitsFor: number[][] = places.map(() => []);
+  places.forEach(({ before }, at) => before.forEach((other) => waitsFor[other].push(at)));
+  let ready = [...waiting.keys()].filter((at) => waiting[at] === 0);
+  const isAlone = (at: number): boolean => limits.isHeavy?.(launches[at]) === true;
   const ordered: LaunchStep[] = [];
-  for (let turn = 0; pending.size > 0; turn++) {
-    const ready = [...pending].filter((at) => [...places[at].before].every((other) => !pending.has(other)));
-    ready.sort((a, b) => places[b].depth - places[a].depth || a - b);
+  for (let turn = 0; ready.length > 0; turn++) {
+    ready.sort((a, b) => (limits.isHeavy ? 0 : places[b].depth - places[a].depth) || a - b);
     const room = new Room(limits);
-    for (const at of ready) {
-      if (!room.take(launches[at])) continue;
-      pending.delete(at);
-      ordered.push({ ...launches[at], turn });
-    }
+    const mayGo = isAlone(ready[0]) ? [ready[0]] : ready.filter((at) => !isAlone(at));
+    const taken = new Set(mayGo.filter((at) => room.take(launches[at])));
+    for (const at of taken) ordered.push(taken.size > 1 ? { ...launches[at], turn } : launches[at]);
+    ready = ready.filter((at) => !taken.has(at));
+    for (const at of taken) ready.push(...waitsFor[at].filter((other) => --waiting[other] === 0));
   }
   return withLaunches(program, ordered);
 }

@@ -43,7 +43,7 @@ test('docs/design.md shows what each pass makes of a program', () => {
   });
   expect(shown).toEqual(changes);
   // One after the other they are what is done with every program.
-  const limits = { room: 1 << 20, joinedNodes: 0, sharesBuffers: true };
+  const limits = { room: 1 << 20, joinedNodes: 0, joinsHeavy: false, sharesBuffers: true };
   const all = optimiseProgram(program, { ...device, capabilities: plainGpu } as never, recorderOf(), limits)!;
   expect(textOf(all)).toBe(textOf(last));
 });

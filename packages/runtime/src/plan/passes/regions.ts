@@ -110,13 +110,17 @@ export class Regions {
     return { bindings, params, kernel };
   }
 
+  /** Whether a launch that uses all of these can bind them, as they share buffers already. */
+  fits(used: ReadonlySet<Storage>): boolean {
+    return this.#bindingsOf(used, this.#shared) <= this.limits.capabilities.maxStorageBuffers;
+  }
+
   /** Has storages share buffers where launches that use all of these need it; whether they can be bound then. */
   join(used: ReadonlySet<Storage>): boolean {
-    const { maxStorageBuffers } = this.limits.capabilities;
-    if (this.#bindingsOf(used, this.#shared) <= maxStorageBuffers) return true;
+    if (this.fits(used)) return true;
     if (!this.limits.isShared) return false;
     const regions = this.#regionsFor(used, used);
-    if (this.#bindingsOf(used, regions) > maxStorageBuffers) return false;
+    if (this.#bindingsOf(used, regions) > this.limits.capabilities.maxStorageBuffers) return false;
     for (const [storage, region] of regions) this.#shared.set(storage, region);
     return true;
   }

@@ -1,14 +1,8 @@
 import type { OpenNumber, Storage } from '@cresset/tensor';
-import {
-  isSymbolicKernel,
-  type CommandList,
-  type ComputeDevice,
-  type LaunchRecorder,
-  type RecordedLaunch,
-} from '@cresset/tensorexpr';
+import type { CommandList, ComputeDevice, LaunchRecorder, RecordedLaunch } from '@cresset/tensorexpr';
 import { SameLayout } from '../recording/live-in.ts';
 import { DerivedNumber } from '../recording/open-params.ts';
-import { StretchSizes, type SizedLaunch } from '../stretch-sizes.ts';
+import { isSized, StretchSizes, type SizedLaunch } from '../stretch-sizes.ts';
 import type { BoundStorage } from '../stretch-storages.ts';
 import { homeOf, isScratch, numbersOf, stepsOf, type LaunchProgram } from './launch-program.ts';
 
@@ -70,9 +64,10 @@ export function bindProgram(program: LaunchProgram, device: ComputeDevice, recor
     scratch.map(({ byteLength }) => byteLength),
   );
   if (!env) return { list, bound, numbers, sizes: null };
-  const sized = launches.flatMap(({ launch: { kernel, bindings } }, at): SizedLaunch[] =>
-    kernel && isSymbolicKernel(kernel) ? [{ at, kernel, bindings, placeOf }] : [],
-  );
+  const sized = launches.flatMap(({ launch, parts: joined }, at): SizedLaunch[] => {
+    const parts = joined?.map((step) => step.launch) ?? [launch];
+    return parts.some(isSized) ? [{ at, parts, bindings: launch.bindings, placeOf }] : [];
+  });
   const sizedScratch = scratch.map((step) =>
     step.storages.map((storage) => ({
       dtype: storages.get(storage)!.dtype,
