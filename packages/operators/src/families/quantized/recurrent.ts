@@ -1,5 +1,5 @@
 import type { ScriptObject } from '@cresset/tensor';
-import { List, numelOf, Tensor } from '@cresset/tensor';
+import { List, numelOf, settle, Tensor } from '@cresset/tensor';
 import { TensorType } from '@cresset/ir';
 import { cloneOf, cloneInPieces } from '../../kernels/copy.ts';
 import { kernel } from '../../table/builders.ts';
@@ -77,12 +77,13 @@ const firstRows = (state: Tensor, count: number): Tensor => state.asStrided([cou
 function* runDirection(
   kind: Kind,
   cell: Cell,
-  { rows: forward, backRows, steps, rowStride }: Sequence,
+  sequence: Sequence,
   initial: State,
   outputs: Float32Array,
   { isReverse, column, columns }: { readonly isReverse: boolean; readonly column: number; readonly columns: number },
 ): Pieces<State> {
-  const rows = isReverse ? backRows : forward;
+  const rows = isReverse ? sequence.backRows : sequence.rows;
+  const [steps, rowStride] = [sequence.steps(), settle(sequence.rowStride)];
   const projected = numbersOf(yield* dynamicLinear(rows, cell.input, cell.reduceRange));
   const width = projected.length / Math.max(rows.sizes[0], 1);
   const size = initial.hidden.sizes[1];
@@ -90,7 +91,7 @@ function* runDirection(
     hidden: yield* cloneInPieces(initial.hidden),
     cell: initial.cell && (yield* cloneInPieces(initial.cell)),
   };
-  const stepRow = ({ start }: Step, sequence: number): number => start + sequence * rowStride;
+  const stepRow = ({ start }: Step, at: number): number => start + at * rowStride;
   for (const step of isReverse ? steps.toReversed() : steps) {
     const part = new Float32Array(step.count * width);
     for (let sequence = 0; sequence < step.count; sequence++) {

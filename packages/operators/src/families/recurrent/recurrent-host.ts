@@ -1,5 +1,5 @@
 import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
-import { giveUpScratch, scratch, Tensor, settleAll } from '@cresset/tensor';
+import { giveUpScratch, scratch, settle, settleAll, Tensor } from '@cresset/tensor';
 import { cloneOf } from '../../kernels/copy.ts';
 import type { HostContext } from '../../table/row.ts';
 import { gemmPieces } from '../products/gemm.ts';
@@ -116,13 +116,14 @@ export function* hostSteps(kind: RecurrentKind, weights: CellWeights, most: numb
 function* runDirection(
   kind: RecurrentKind,
   weights: CellWeights,
-  { steps, rowStride }: Omit<Sequence, 'rows' | 'backRows'>,
+  sequence: Pick<Sequence, 'steps' | 'rowStride'>,
   rows: FloatArray,
   rowCount: number,
   state: CellState,
   output: { readonly values: Float64Array; readonly width: number; readonly offset: number },
   reverse: boolean,
 ): Pieces {
+  const [steps, rowStride] = [sequence.steps(), settle(sequence.rowStride)];
   const projected = yield* projectInput(rows, rowCount, weights);
   const width = weights.weightIh.sizes[0];
   const features = weights.weightHh.sizes[1];

@@ -1,4 +1,16 @@
-import { isComplex, isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import {
+  hint,
+  isComplex,
+  isFloatingPoint,
+  settle,
+  symEq,
+  symFloorDiv,
+  symGt,
+  symMul,
+  type ScalarType,
+  type SymInt,
+  type Tensor,
+} from '@cresset/tensor';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -33,8 +45,10 @@ export interface Sequence {
   readonly rows: Tensor;
   /** What whoever goes through the steps from the last one back has for rows: as many, up to the last one that there is. */
   readonly backRows: Tensor;
-  readonly steps: readonly Step[];
-  readonly rowStride: number;
+  readonly steps: () => readonly Step[];
+  /** So many steps of as many sequences each, which begin so many rows apart; null where there are none, or they are not alike. */
+  readonly regular: { readonly length: SymInt; readonly count: SymInt; readonly stride: SymInt } | null;
+  readonly rowStride: SymInt;
 }
 
 export interface RecurrentArgs {
@@ -60,7 +74,7 @@ export function cellsOf(kind: RecurrentKind, args: RecurrentArgs): CellWeights[]
   const { params, has_biases: biases, num_layers: layers, bidirectional } = args;
   const { hidden, cell } = initialStates(args);
   // With a projection, hidden and cell state differ in size and there is one more weight.
-  const projected = kind === 'lstm' && cell !== null && hidden.sizes[2] !== cell.sizes[2];
+  const projected = kind === 'lstm' && cell !== null && !symEq(hidden.symSizes[2], cell.symSizes[2]);
   const each = (biases ? 4 : 2) + (projected ? 1 : 0);
   const directions = bidirectional ? 2 : 1;
   check(params.length === each * layers * directions, 'got an incorrect number of RNN parameters');
@@ -82,18 +96,29 @@ export function cellsOf(kind: RecurrentKind, args: RecurrentArgs): CellWeights[]
 export function sequenceOf(args: RecurrentArgs, contiguous: (tensor: Tensor) => Tensor): Sequence {
   if (args.input) {
     const input = args.input.isContiguous() ? args.input : contiguous(args.input);
-    const [first, second, features] = input.sizes;
-    const [time, batch] = args.batch_first ? [second, first] : [first, second];
-    const steps = Array.from({ length: time }, (_, t) => ({ start: args.batch_first ? t : t * batch, count: batch }));
-    const rows = input.asStrided([first * second, features], [features, 1]);
-    return { rows, backRows: rows, steps, rowStride: args.batch_first ? time : 1 };
+    const [first, second, features] = input.symSizes;
+    const [length, count] = args.batch_first ? [second, first] : [first, second];
+    const stride = args.batch_first ? 1 : count;
+    const steps = (): Step[] => {
+      const [each, apart] = [count, stride].map(settle);
+      return Array.from({ length: settle(length) }, (_, t) => ({ start: t * apart, count: each }));
+    };
+    const rows = input.asStrided([symMul(first, second), features], [features, 1]);
+    const regular = symGt(length, 0) ? { length, count, stride } : null;
+    return { rows, backRows: rows, steps, regular, rowStride: args.batch_first ? length : 1 };
   }
   const data = args.data!.isContiguous() ? args.data! : contiguous(args.data!);
-  const steps = packedSteps(args);
-  const count = rowsOf(steps);
+  const packed = packedSteps(args);
+  const count = rowsOf(packed);
   const rows = narrowView(data, 0, 0, count);
   const backRows = count === data.sizes[0] ? rows : narrowView(data, 0, data.sizes[0] - count, count);
-  return { rows, backRows, steps, rowStride: 1 };
+  return { rows, backRows, steps: () => packed, regular: regularSteps(packed), rowStride: 1 };
+}
+
+function regularSteps(steps: readonly Step[]): Sequence['regular'] {
+  const stride = steps.length > 1 ? steps[1].start - steps[0].start : 0;
+  const isRegular = steps.every(({ start, count }, at) => start === at * stride && count === steps[0].count);
+  return steps.length > 0 && isRegular ? { length: steps.length, count: steps[0].count, stride } : null;
 }
 
 const rowsOf = (steps: readonly Step[]): number => steps.reduce((rows, { count }) => rows + count, 0);
@@ -131,25 +156,25 @@ function checkComputes(kind: RecurrentKind, dtype: ScalarType): void {
 }
 
 /** Refuses rows that a weight does not take, and a bias that is none of its results. */
-function checkProduct(rows: number, features: number, weight: Tensor, bias: Tensor | null): void {
+function checkProduct(rows: SymInt, features: SymInt, weight: Tensor, bias: Tensor | null): void {
   const [width, taken] = weight.sizes;
   check(
-    features === taken,
-    () => `mat1 and mat2 shapes cannot be multiplied (${rows}x${features} and ${taken}x${width})`,
+    symEq(features, taken),
+    () => `mat1 and mat2 shapes cannot be multiplied (${hint(rows)}x${hint(features)} and ${taken}x${width})`,
   );
   const added = bias?.sizes.at(-1) ?? 1;
   check(
     added === width || added === 1,
     () =>
       `The expanded size of the tensor (${width}) must match the existing size (${added}) at non-singleton dimension 1.  ` +
-      `Target sizes: ${sizesText([rows, width])}.  Tensor sizes: ${sizesText(bias!.sizes)}`,
+      `Target sizes: ${sizesText([hint(rows), width])}.  Tensor sizes: ${sizesText(bias!.sizes)}`,
   );
 }
 
-function checkSum(a: number, b: number): void {
+function checkSum(a: SymInt, b: SymInt): void {
   check(
-    a === b,
-    () => `The size of tensor a (${a}) must match the size of tensor b (${b}) at non-singleton dimension 1`,
+    symEq(a, b),
+    () => `The size of tensor a (${hint(a)}) must match the size of tensor b (${hint(b)}) at non-singleton dimension 1`,
   );
 }
 
@@ -157,8 +182,8 @@ function checkSum(a: number, b: number): void {
 function checkCell(
   kind: RecurrentKind,
   { weightIh, weightHh, biasIh, biasHh, weightHr }: CellWeights,
-  input: { readonly rows: number; readonly features: number },
-  { batch, hidden, cell }: { readonly batch: number; readonly hidden: number; readonly cell: number },
+  input: { readonly rows: SymInt; readonly features: SymInt },
+  { batch, hidden, cell }: { readonly batch: SymInt; readonly hidden: SymInt; readonly cell: SymInt },
 ): void {
   checkProduct(input.rows, input.features, weightIh, biasIh);
   checkProduct(batch, hidden, weightHh, biasHh);
@@ -183,34 +208,38 @@ export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): Tensor
   const inputSize = cells[0][0].weightIh.sizes[1];
   check(input.dim === (args.input ? 3 : 2), () => `input must have ${args.input ? 3 : 2} dimensions, got ${input.dim}`);
   check(
-    input.sizes[input.dim - 1] === inputSize,
+    symEq(input.symSizes[input.dim - 1], inputSize),
     () => `input.size(-1) must be equal to input_size. Expected ${inputSize}, got ${input.sizes[input.dim - 1]}`,
   );
   if (args.input) {
-    const batch = input.sizes[args.batch_first ? 0 : 1];
-    const expected = [cells.length * last.length, batch, hidden.sizes[2]];
+    const batch = input.symSizes[args.batch_first ? 0 : 1];
+    const states = cells.length * last.length;
     check(
-      hidden.dim === 3 && hidden.sizes[0] === expected[0] && hidden.sizes[1] === batch,
-      () => `Expected hidden size ${sizesText(expected)}, got ${sizesText(hidden.sizes)}`,
+      hidden.dim === 3 && symEq(hidden.symSizes[0], states) && symEq(hidden.symSizes[1], batch),
+      () => `Expected hidden size ${sizesText([states, hint(batch), hidden.sizes[2]])}, got ${sizesText(hidden.sizes)}`,
     );
   }
-  const rows = input.numel / inputSize;
-  const state = { batch: hidden.sizes[1], hidden: hidden.sizes[2], cell: (cell ?? hidden).sizes[2] };
+  const rows = symFloorDiv(input.symNumel, inputSize);
+  const [, batch, features0] = hidden.symSizes;
+  const state = { batch, hidden: features0, cell: (cell ?? hidden).symSizes[2] };
   for (const [layer, directions] of cells.entries()) {
     for (const each of directions) checkCell(kind, each, { rows, features: layer === 0 ? inputSize : features }, state);
   }
   const { dtype } = input;
   checkComputes(kind, dtype);
   const states = cell ? [hidden, cell] : [hidden];
-  const outer = args.input ? input.sizes.slice(0, -1) : [rowsMade(args)];
+  const outer = args.input ? input.symSizes.slice(0, -1) : [rowsMade(args)];
   if (outer[0] === null) return null;
-  return [{ sizes: [...(outer as number[]), features], dtype }, ...states.map(({ sizes }) => ({ sizes, dtype }))];
+  return [
+    { sizes: [...(outer as SymInt[]), features], dtype },
+    ...states.map(({ symSizes: sizes }) => ({ sizes, dtype })),
+  ];
 }
 
 /** The part of a layer's output that belongs to one direction, and its slot in the states. */
 export function outputOf(rows: Tensor, direction: number, directions: number): Tensor {
-  const features = rows.sizes[1] / directions;
-  return narrowView(rows, 1, direction * features, features);
+  const features = symFloorDiv(rows.symSizes[1], directions);
+  return narrowView(rows, 1, symMul(direction, features), features);
 }
 
 export function stateOf(states: Tensor, layer: number, direction: number, directions: number): Tensor {

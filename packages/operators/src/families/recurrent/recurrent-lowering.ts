@@ -1,4 +1,4 @@
-import { type Tensor } from '@cresset/tensor';
+import { hint, symAdd, symMul, symSub, type SymInt, type Tensor } from '@cresset/tensor';
 import { axis, reduce, select, binary, TensorView, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { lowerCopy } from '../../kernels/copy.ts';
 import type { LoweringContext } from '../../table/row.ts';
@@ -15,6 +15,7 @@ import {
   type RecurrentArgs,
   type RecurrentKind,
   type Sequence,
+  type Step,
 } from './recurrent-layers.ts';
 import { transposeView } from '../../kernels/views.ts';
 
@@ -83,7 +84,7 @@ export function lowerRecurrent(
 ): void {
   const label = `aten::${kind}`;
   const contiguous = (tensor: Tensor): Tensor => {
-    const copy = context.temporary(tensor.sizes, tensor.dtype);
+    const copy = context.temporary(tensor.symSizes, tensor.dtype);
     lowerCopy(copy, tensor, context, label);
     return copy;
   };
@@ -91,12 +92,12 @@ export function lowerRecurrent(
   const cells = cellsOf(kind, args);
   const initial = initialStates(args);
   const [out, finalHidden, finalCell] = outputs;
-  const outRows = out.asStrided([sequence.rows.sizes[0], out.sizes[out.dim - 1]], [out.sizes[out.dim - 1], 1]);
+  const outRows = out.asStrided([sequence.rows.symSizes[0], out.symSizes[out.dim - 1]], [out.symSizes[out.dim - 1], 1]);
   let { rows, backRows } = sequence;
   cells.forEach((directions, layer) => {
     const last = layer + 1 === cells.length;
     const width = directions.length * directions[0].weightHh.sizes[1];
-    const target = last ? outRows : context.temporary([rows.sizes[0], width], rows.dtype);
+    const target = last ? outRows : context.temporary([rows.symSizes[0], width], rows.dtype);
     directions.forEach((weights, direction) => {
       const slot = (states: Tensor): Tensor => stateOf(states, layer, direction, directions.length);
       lowerDirection(
@@ -131,28 +132,19 @@ interface Direction {
 function lowerDirection(direction: Direction, context: LoweringContext): void {
   const { label, weights, sequence, reverse } = direction;
   const { rows } = sequence;
-  const projected = context.temporary([rows.sizes[0], weights.weightIh.sizes[0]], rows.dtype);
+  const projected = context.temporary([rows.symSizes[0], weights.weightIh.sizes[0]], rows.dtype);
   const bias = weights.biasIh && new TensorView(weights.biasIh);
   const right = transposeView(weights.weightIh, 0, 1);
   lowerProduct(label, { left: rows, right, out: projected }, context, undefined, (sum, [, column]) =>
     bias ? add(sum, bias.at([column])) : sum,
   );
-  const timeStride = strideOfSteps(sequence);
   const step = weights.weightHh.sizes[0] * weights.weightHh.sizes[1];
   const isSmall = step <= LARGEST_STEP || context.device.capabilities.host;
-  if (timeStride !== null && isSmall && !weights.weightHr) {
-    lowerSteps(direction, projected, timeStride, context);
-    return;
-  }
-  const steps = reverse ? sequence.steps.toReversed() : sequence.steps;
+  const { regular } = sequence;
+  if (regular && isSmall && !weights.weightHr) return lowerSteps(direction, projected, regular, context);
+  const inOrder = sequence.steps();
+  const steps = reverse ? inOrder.toReversed() : inOrder;
   steps.forEach((_, at) => lowerStep(direction, projected, steps, at, context));
-}
-
-/** Rows between steps, where these are equally far apart and all of as many sequences; otherwise null. */
-function strideOfSteps({ steps }: Sequence): number | null {
-  const stride = steps.length > 1 ? steps[1].start - steps[0].start : 0;
-  const isRegular = steps.every(({ start, count }, at) => start === at * stride && count === steps[0].count);
-  return steps.length > 0 && isRegular ? stride : null;
 }
 
 /** States after a step, from its part of the projected input and the states before it. */
@@ -172,15 +164,20 @@ function statesAfter(
 }
 
 /** All steps in one kernel, which finds the hidden state before a step in the output and the cell's in its final place. */
-function lowerSteps(direction: Direction, projected: Tensor, timeStride: number, context: LoweringContext): void {
+function lowerSteps(
+  direction: Direction,
+  projected: Tensor,
+  { length, count, stride: timeStride }: NonNullable<Sequence['regular']>,
+  context: LoweringContext,
+): void {
   const { kind, label, sequence, output, initial, final, reverse } = direction;
-  const [length, { count }] = [sequence.steps.length, sequence.steps[0]];
-  const isTurned = context.device.capabilities.host && length * count >= LEAST_TURNS;
+  // Either way is right, for any sizes.
+  const isTurned = context.device.capabilities.host && hint(symMul(length, count)) >= LEAST_TURNS;
   const weights = isTurned ? turned(direction.weights, label, context) : direction.weights;
   const inSteps = (rows: Tensor): TensorView => {
-    const [rowLength, feature] = rows.strides;
-    const strides = [rowLength * timeStride, rowLength * sequence.rowStride, feature];
-    return new TensorView(rows.asStrided([length, count, rows.sizes[1]], strides, rows.storageOffset));
+    const [rowLength, feature] = rows.symStrides;
+    const strides = [symMul(rowLength, timeStride), symMul(rowLength, sequence.rowStride), feature];
+    return new TensorView(rows.asStrided([length, count, rows.symSizes[1]], strides, rows.symStorageOffset));
   };
   const [gates, out] = [projected, output].map(inSteps);
   const h0 = new TensorView(initial.hidden);
@@ -189,7 +186,7 @@ function lowerSteps(direction: Direction, projected: Tensor, timeStride: number,
   const time = axis('t', indexParam(length));
   const b = axis('b', indexParam(count));
   const j = axis('j', indexParam(weights.weightHh.sizes[0] / gateCount[kind]));
-  const row = reverse ? sub(indexParam(length - 1), time) : time;
+  const row = reverse ? sub(indexParam(symSub(length, 1)), time) : time;
   const rowBefore = reverse ? add(row, index(1)) : sub(row, index(1));
   const isFirst = binary('eq', time, index(0));
   const states = isTurned
@@ -217,29 +214,29 @@ function turned(weights: CellWeights, label: string, context: LoweringContext): 
 /** Room for hidden states, of which the first is there: no step has to ask whether it is the first. */
 function statesWith(
   first: Tensor,
-  [length, count, size]: readonly [number, number, number],
+  [length, count, size]: readonly [SymInt, SymInt, SymInt],
   label: string,
   context: LoweringContext,
 ): TensorView {
-  const states = context.temporary([length + 1, count, size], first.dtype);
+  const states = context.temporary([symAdd(length, 1), count, size], first.dtype);
   lowerCopy(states.asStrided([count, size], [size, 1]), first, context, label);
   return new TensorView(states);
 }
 
 /** The rows of the matrix that hold one step: `count` rows, `rowStride` apart. */
 function stepRows(tensor: Tensor, { rowStride }: Sequence, start: number, count: number): Tensor {
-  const [rowLength, step] = tensor.strides;
+  const [rowLength, step] = tensor.symStrides;
   return tensor.asStrided(
-    [count, tensor.sizes[1]],
-    [rowLength * rowStride, step],
-    tensor.storageOffset + start * rowLength,
+    [count, tensor.symSizes[1]],
+    [symMul(rowLength, rowStride), step],
+    symAdd(tensor.symStorageOffset, symMul(start, rowLength)),
   );
 }
 
 function lowerStep(
   direction: Direction,
   projected: Tensor,
-  steps: Sequence['steps'],
+  steps: readonly Step[],
   at: number,
   context: LoweringContext,
 ): void {
