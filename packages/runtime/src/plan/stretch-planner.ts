@@ -13,7 +13,7 @@ import type { LoopRolling, RuntimeServices } from '../services.ts';
 import { KnownCalls } from './calls/known-calls.ts';
 import { KeptValues } from './kept-values.ts';
 import { loopBodyAt, type LoopBody, type LoopInProgress } from './recording/loop-body.ts';
-import { placeOfDim, type MovedSizes } from './recording/live-in-table.ts';
+import { placeIn, type MovedSizes } from './recording/live-in-table.ts';
 import { isSettled } from './recording/recorded-sizes.ts';
 import { maxLaunches, Recording } from './recording/recording.ts';
 import { refusalOf } from './recording/recordable.ts';
@@ -57,7 +57,7 @@ interface Site {
   /** Registers whose numbers were others than recordings had been made for, and how many of them the latest recording knew of. */
   readonly varying: Set<number>;
   varyingKnown: number;
-  /** Dimensions of tensors that were others than recordings had been made for. */
+  /** Places of tensors' layouts whose numbers were others than recordings had been made for. */
   readonly moved: Map<string, Set<number>>;
   /** How many recordings in a row held for one size of these alone all the same, by their places. */
   readonly settled: Map<string, number>;
@@ -453,13 +453,13 @@ export class StretchPlanner implements Planner {
   }
 }
 
-/** Dimensions that a recording has symbols for. */
+/** Places of layouts that a recording has symbols for. */
 function symbolsAt(site: Site | undefined): MovedSizes {
-  const isOpen = (name: string, dim: number): boolean => (site!.settled.get(placeOfDim(name, dim)) ?? 0) < maxSettled;
+  const isOpen = (name: string, place: number): boolean => (site!.settled.get(placeIn(name, place)) ?? 0) < maxSettled;
   const moved = [...(site?.moved ?? [])].map(
-    ([name, dims]) => [name, new Set([...dims].filter((dim) => isOpen(name, dim)))] as const,
+    ([name, places]) => [name, new Set([...places].filter((place) => isOpen(name, place)))] as const,
   );
-  return new Map(moved.filter(([, dims]) => dims.size > 0));
+  return new Map(moved.filter(([, places]) => places.size > 0));
 }
 
 /** Adds a recording of a place: of those before, what they came to is not kept, since kernels hold on to tensors. */

@@ -1,4 +1,4 @@
-import { List, type ScriptObject, Tensor, Tuple, type IValue, LEAST_SYMBOL, MOST_SYMBOL } from '@cresset/tensor';
+import { hint, LEAST_SYMBOL, List, MOST_SYMBOL, Tensor, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
 import { runWithoutData } from '@cresset/operators';
 import type { ComputeDevice, LaunchRecorder, ScheduledLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
@@ -23,6 +23,7 @@ import { RepeatedStep } from './recording/host-step.ts';
 import {
   attributeOf,
   GrowingList,
+  layoutNumber,
   originName,
   SameLayout,
   SameLength,
@@ -201,15 +202,15 @@ export class Stretch {
 
   /** Has symbols stand for the sizes of what is given, or for the number that it is. */
   #takeSizes({ symbols }: LiveIn, value: IValue): boolean {
-    for (const { symbol, dim } of symbols) {
-      const size = dim === null ? numberIn(value) : sizeIn(value, dim);
+    for (const { symbol, place } of symbols) {
+      const size = place === null ? numberIn(value) : numberAt(value, place);
       if (!(size >= LEAST_SYMBOL && size <= MOST_SYMBOL)) return false;
       this.#bound.sizes!.env.set(symbol, size);
     }
     return true;
   }
 
-  /** Adds registers with other numbers than it was recorded for, and dimensions that are others, by the names of their origins. */
+  /** Adds registers with other numbers than it was recorded for, and places of layouts that are others, by the names of their origins. */
   noteMoved(frame: Frame, context: RuntimeContext, varying: Set<number>, moved: Map<string, Set<number>>): void {
     this.#eachFound(frame, context, (liveIn, value) => {
       if (value === undefined) return;
@@ -218,7 +219,7 @@ export class Stretch {
         varying.add(origin.register);
       if (!(value instanceof Tensor && liveIn instanceof SameLayout)) return;
       const name = originName(liveIn.origin, this.#liveIns)!;
-      for (const dim of liveIn.movedDims(value)) moved.set(name, (moved.get(name) ?? new Set()).add(dim));
+      for (const place of liveIn.movedPlaces(value)) moved.set(name, (moved.get(name) ?? new Set()).add(place));
     });
   }
 
@@ -366,4 +367,5 @@ export class Stretch {
 const numberIn = (value: IValue): number => (typeof value === 'bigint' ? Number(value) : NaN);
 
 /** The size of a tensor along a dimension; NaN where there is none. */
-const sizeIn = (value: IValue, dim: number): number => (value instanceof Tensor ? (value.sizes[dim] ?? NaN) : NaN);
+const numberAt = (value: IValue, place: number): number =>
+  value instanceof Tensor ? hint(layoutNumber(value, place) ?? NaN) : NaN;

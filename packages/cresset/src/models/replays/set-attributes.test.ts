@@ -39,6 +39,10 @@ const bodies = {
         z = torch.cat([self.s, x])
         self.s = z[-x.size(0):]
         return z.relu() * 2`,
+  'a view whose strides and place move': `
+        heard = torch.cat([self.old[:, -4:], x.t()[:20]], 1)
+        self.old = heard[:, -4:]
+        return torch.tanh(heard).sum(1)`,
 } as const;
 
 const sourceOf = (body: string): string => `
@@ -79,6 +83,8 @@ it.each(Object.entries(bodies))('a replay sets attributes: %s', async (_name, bo
   }
   // The whole call is one stretch.
   expect(Math.max(...replays)).toBe(1);
+  // For sizes that it never had, too.
+  expect(replays.slice(6)).toEqual([1, 1, 1]);
   device.dispose();
 });
 

@@ -9,12 +9,12 @@ import {
   LEAST_SYMBOL,
   MOST_SYMBOL,
   ShapeEnv,
-  symMul,
   type SymInt,
   type SymNode,
 } from '@cresset/tensor';
 import {
   attributeOf,
+  denseStrides,
   GrowingList,
   isImmutable,
   isPlainTensor,
@@ -45,10 +45,10 @@ export class LiveInTable {
   /** Sizes and whole numbers that may be others the next time, where there are some. */
   env: ShapeEnv | null;
   readonly #symbols = new Map<number, SymNode>();
-  /** Dimensions that are symbols, by {@link placeOfDim}. */
+  /** Places of layouts that are symbols, by {@link placeIn}. */
   readonly opened: { readonly place: string; readonly symbol: SymNode }[] = [];
 
-  /** @param moved dimensions of what is found that were others before, by the names of their origins */
+  /** @param moved places of layouts that had other numbers before, by the names of their origins */
   constructor(
     private readonly rules: LiveInRules,
     private readonly moved: MovedSizes = new Map(),
@@ -74,24 +74,28 @@ export class LiveInTable {
     return value.items.every(isNoted) ? at : -1;
   }
 
-  /** Has sizes of a tensor that moved be symbols, those that are equal the same one; gives those that are new. */
+  /** Has numbers of a tensor's layout that moved be symbols, sizes that are equal the same one; gives those that are new. */
   #symbolize(tensor: Tensor, origin: Origin, env: ShapeEnv): LiveIn['symbols'] {
     const name = originName(origin, this.liveIns) ?? '';
-    const dims = this.moved.get(name);
-    const { symSizes: sizes, symStrides: strides } = tensor;
-    if (!dims || !isPlainTensor(tensor) || tensor.isSymbolic) return [];
-    const made: { symbol: number; dim: number }[] = [];
+    const places = this.moved.get(name);
+    const { symSizes: sizes, symStrides: strides, symHandedOnOffset: offset } = tensor;
+    if (!places || !isPlainTensor(tensor) || tensor.isSymbolic) return [];
+    const made: { symbol: number; place: number }[] = [];
+    const symbolAt = (place: number, number: SymInt, known: SymNode | undefined): SymInt => {
+      if (typeof number !== 'number' || !places.has(place) || number < LEAST_SYMBOL) return number;
+      if (!known) made.push({ symbol: env.symbols.length, place });
+      const symbol = known ?? env.symbol(number);
+      this.opened.push({ place: placeIn(name, place), symbol });
+      return symbol;
+    };
     const symbolic = sizes.map((size, dim): SymInt => {
-      if (typeof size !== 'number' || !dims.has(dim) || size < LEAST_SYMBOL) return size;
-      let symbol = this.#symbols.get(size);
-      if (!symbol) {
-        made.push({ symbol: env.symbols.length, dim });
-        this.#symbols.set(size, (symbol = env.symbol(size)));
-      }
-      this.opened.push({ place: placeOfDim(name, dim), symbol });
+      const symbol = symbolAt(dim, size, this.#symbols.get(hint(size)));
+      if (typeof symbol !== 'number') this.#symbols.set(hint(size), symbol);
       return symbol;
     });
-    tensor.setLayout(symbolic, denseStrides(symbolic, strides), tensor.symHandedOnOffset);
+    // That strides and offsets are equal says nothing of others.
+    const apart = denseStrides(symbolic, strides, (stride, dim) => symbolAt(sizes.length + dim, stride, undefined));
+    tensor.setLayout(symbolic, apart, symbolAt(2 * sizes.length, offset, undefined));
     return made;
   }
 
@@ -102,7 +106,7 @@ export class LiveInTable {
     const env = (this.env ??= new ShapeEnv());
     const [known] = liveIn.symbols;
     if (known) return env.symbols[known.symbol];
-    liveIn.symbols = [{ symbol: env.symbols.length, dim: null }];
+    liveIn.symbols = [{ symbol: env.symbols.length, place: null }];
     return env.symbol(Number(value));
   }
 
@@ -197,20 +201,8 @@ export class LiveInTable {
   }
 }
 
-/** What a dimension is called in every recording of one place. */
-export const placeOfDim = (name: string, dim: number): string => `${name} ${dim}`;
+/** What a place in the layout of what is found is called in every recording. */
+export const placeIn = (name: string, place: number): string => `${name} ${place}`;
 
-/** Dimensions whose sizes were others than recordings had been made for, by the names of origins ({@link originName}). */
+/** Places of layouts whose numbers were others than recordings had been made for, by the names of origins ({@link originName}). */
 export type MovedSizes = ReadonlyMap<string, ReadonlySet<number>>;
-
-/** Strides as products of sizes where they are those of dimensions that lie one in the other without gaps, in whatever order. */
-function denseStrides(sizes: readonly SymInt[], strides: readonly SymInt[]): SymInt[] {
-  const symbolic = [...strides];
-  const order = [...strides.keys()].sort((a, b) => hint(strides[a]) - hint(strides[b]) || b - a);
-  let expected: SymInt = 1;
-  for (const dim of order) {
-    if (hint(strides[dim]) === hint(expected)) symbolic[dim] = expected;
-    if (hint(strides[dim]) > 0) expected = symMul(symbolic[dim], sizes[dim]);
-  }
-  return symbolic;
-}

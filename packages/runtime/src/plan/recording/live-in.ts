@@ -9,6 +9,7 @@ import {
   type IValue,
   type ScalarType,
   hint,
+  symMul,
   type SymInt,
 } from '@cresset/tensor';
 
@@ -64,8 +65,8 @@ export abstract class LiveIn {
   isGuarded = false;
   /** What a number has to be like that is another one. */
   readonly admits: ((value: number) => boolean)[] = [];
-  /** Symbols that stand for sizes of it, by their numbers, and the dimensions; null of a number for that itself. */
-  symbols: readonly { readonly symbol: number; readonly dim: number | null }[] = [];
+  /** Symbols that stand for numbers of its layout, by their numbers, and the places ({@link layoutNumber}); null of a number for that itself. */
+  symbols: readonly { readonly symbol: number; readonly place: number | null }[] = [];
   /** Stands for its number, or for where it begins, in launches that serve whatever that is. */
   open: OpenNumber | null = null;
 
@@ -152,7 +153,8 @@ export class SameLayout extends LiveIn {
   constructor(origin: Origin, tensor: Tensor, { opensOffsets, maxBindingBytes }: LiveInRules) {
     super(origin);
     const { dtype, symSizes, symStrides, symHandedOnOffset, handedOnOffset: storageOffset, requiresGrad } = tensor;
-    const isGiven = opensOffsets && origin.kind === 'register' && storageOffset !== 0;
+    const isGiven =
+      opensOffsets && origin.kind === 'register' && storageOffset !== 0 && typeof symHandedOnOffset === 'number';
     const isSelected = origin.kind === 'computed' || isGiven;
     if (isSelected && !tensor.openOffset) this.open = tensor.openOffset = new OpenNumber(storageOffset);
     // What a step makes of a view it begins with begins where that does, each time.
@@ -173,10 +175,17 @@ export class SameLayout extends LiveIn {
     this.#leastBytes = 0;
   }
 
-  /** The dimensions in which a tensor of its dtype and rank has other sizes. */
-  movedDims({ dtype, symSizes }: Tensor): number[] {
-    if (dtype !== this.dtype || symSizes.length !== this.sizes.length) return [];
-    return this.sizes.flatMap((size, dim) => (hint(size) === hint(symSizes[dim]) ? [] : dim));
+  /** The places of its layout in which a tensor of its dtype and rank has other numbers, but for those that follow from the others. */
+  movedPlaces({ dtype, symSizes, symStrides, handedOnOffset }: Tensor): number[] {
+    const rank = this.sizes.length;
+    if (dtype !== this.dtype || symSizes.length !== rank) return [];
+    const movedFrom = (before: readonly SymInt[], now: readonly SymInt[], first: number): number[] =>
+      before.flatMap((each, dim) => (hint(each) === hint(now[dim]) ? [] : first + dim));
+    const moved = movedFrom(this.sizes, symSizes, 0);
+    if (!(isDense(this.sizes, this.strides) && isDense(symSizes, symStrides)))
+      moved.push(...movedFrom(this.strides, symStrides, rank));
+    if (handedOnOffset !== hint(this.offset) && (!this.open || this.open.isRead)) moved.push(2 * rank);
+    return moved;
   }
 
   matches(value: IValue): boolean {
@@ -214,6 +223,42 @@ export const isImmutable = (value: IValue): boolean =>
 /** Whether sizes, strides and dtype say all there is to a tensor besides its elements. */
 export const isPlainTensor = (tensor: Tensor): boolean =>
   tensor.constructor === Tensor && tensor.quantizer === null && tensor.grad === null;
+
+/** Of the sizes, strides and the offset of a tensor, in that order, the one at a place; undefined where there are fewer. */
+export function layoutNumber({ symSizes, symStrides, symHandedOnOffset }: Tensor, place: number): SymInt | undefined {
+  const rank = symSizes.length;
+  if (place < rank) return symSizes[place];
+  return place === 2 * rank ? symHandedOnOffset : symStrides[place - rank];
+}
+
+/**
+ * Strides as products of sizes where they are those of dimensions that lie one in the other without gaps, in whatever order.
+ *
+ * @param other what is put in the place of a stride that is none
+ */
+export function denseStrides(
+  sizes: readonly SymInt[],
+  strides: readonly SymInt[],
+  other: (stride: SymInt, dim: number) => SymInt = (stride) => stride,
+): SymInt[] {
+  const dense = [...strides];
+  const order = [...strides.keys()].sort((a, b) => hint(strides[a]) - hint(strides[b]) || b - a);
+  let expected: SymInt = 1;
+  for (const dim of order) {
+    dense[dim] = hint(strides[dim]) === hint(expected) ? expected : other(strides[dim], dim);
+    if (hint(strides[dim]) > 0) expected = symMul(dense[dim], sizes[dim]);
+  }
+  return dense;
+}
+
+function isDense(sizes: readonly SymInt[], strides: readonly SymInt[]): boolean {
+  let isSo = true;
+  denseStrides(sizes, strides, (stride) => {
+    isSo = false;
+    return stride;
+  });
+  return isSo;
+}
 
 function areSameNow(a: readonly SymInt[], b: readonly SymInt[]): boolean {
   if (a.length !== b.length) return false;
