@@ -6,7 +6,7 @@ import { callAtLengths } from './moving-sizes-fixture.ts';
 beforeAll(registerAllParts);
 
 describe.each<GpuSchedules>(['software', 'hardware'])('with schedules for %s', (schedules) => {
-  it.each(['rows', 'attention', 'windows', 'arranged', 'divided', 'rearranged', 'resized'])(
+  it.each(['rows', 'attention', 'windows', 'arranged', 'divided', 'rearranged', 'resized', 'recurrent', 'pooled'])(
     'a recording holds for any size: %s',
     async (name) => {
       const device = await requestWithSchedules(schedules);

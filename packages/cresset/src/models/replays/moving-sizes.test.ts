@@ -27,6 +27,8 @@ const programs: [string, number[]][] = [
   ['divided', [544, 545, 1, 0]],
   ['rearranged', [544, 545, 560, 2, 1]],
   ['resized', [544, 545, 1]],
+  ['recurrent', [545, 1, 0]],
+  ['pooled', [544, 545, 2, 1, 0]],
 ];
 
 it.each(programs)('a recording holds for any size: %s', async (name, unlike) => {
