@@ -83,6 +83,8 @@ export interface PreparedLaunch {
   readonly params: readonly ParamExpr[];
   /** The kernel that it is the whole of; null where it is one of several. */
   readonly kernel: Kernel | null;
+  /** Makes it again where sizes are others, of what is no kernel: see {@link LaunchRecorder.prepareAgain}. */
+  readonly again?: () => PreparedLaunch | null;
 }
 
 /** A prepared launch whose bindings are places of a {@link CommandList}. */

@@ -204,6 +204,12 @@ export type HostKernel<Args> = (
   context: HostContext,
 ) => Results | Pieces<Results>;
 
+/** What is said of a bad position, where it tells a size that may be another one the next time: `#` stands for that. */
+export interface Complaint {
+  readonly text: string;
+  readonly size: SymInt;
+}
+
 /** Computes on a device and makes its results itself, where their sizes depend on data (which it may wait for) or where
  * it writes to its arguments. */
 export type DeviceKernel<Args> = (args: Args, context: LoweringContext) => Results | Promise<Results>;
@@ -224,9 +230,9 @@ export interface LoweringContext {
    */
   openParam?(at: number, of: (value: number) => number, admits: (value: number) => boolean): ParamExpr | null;
   readonly generator: RandomGenerator;
-  /** Stores that note a bad position where `isBad` holds: the run then fails with `complaint`, in which `%` stands for
+  /** Stores that note a bad position where `isBad` holds: the run then fails with `complaint`, in whose text `%` stands for
    * the position. Nothing waits for them: they are looked at when results are fetched. */
-  faults(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): readonly Store[];
+  faults(isBad: Expr, position: Expr, complaint: Complaint | string, kind?: ErrorKind): readonly Store[];
   /** Brings tensors that the device is computing to the host. */
   fetch(...tensors: readonly Tensor[]): Promise<unknown>;
 }

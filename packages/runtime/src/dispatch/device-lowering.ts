@@ -1,4 +1,4 @@
-import type { ErrorKind, LoweringContext, OpenUp, RandomGenerator } from '@cresset/operators';
+import type { Complaint, ErrorKind, LoweringContext, OpenUp, RandomGenerator } from '@cresset/operators';
 import { contiguousStrides, Storage, symProduct, Tensor, type ScalarType, type SymInt } from '@cresset/tensor';
 import type { ComputeDevice, Expr, Kernel, ParamExpr, Routine, Store } from '@cresset/tensorexpr';
 import type { Execution } from '../run/execution.ts';
@@ -71,7 +71,7 @@ export class DeviceLowering implements LoweringContext {
     return this.execution.context.planner?.recording?.openUp(inputs);
   }
 
-  faults(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): readonly Store[] {
+  faults(isBad: Expr, position: Expr, complaint: Complaint | string, kind?: ErrorKind): readonly Store[] {
     const { faults, planner } = this.execution.context;
     const stores = faults.stores(isBad, position, complaint, kind, this.place.calls());
     for (const { operand } of stores) planner?.recording?.faultsGoTo(operand.tensor.storage);

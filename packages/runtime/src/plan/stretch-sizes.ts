@@ -77,13 +77,17 @@ export class StretchSizes {
   }
 
   #prepareAgain(parts: readonly PreparedLaunch[]): PreparedLaunch | null {
-    const again = parts.map((part) => (isSized(part) ? this.recorder.prepareAgain(part.kernel!) : part));
+    const again = parts.map((part) => {
+      if (!isSized(part)) return part;
+      return part.again ? part.again() : this.recorder.prepareAgain(part.kernel!);
+    });
     if (!again.every((each) => each !== null)) return null;
     return again.length === 1 ? again[0] : this.recorder.together(again);
   }
 }
 
 /** Whether a launch has sizes that may be others. */
-export const isSized = ({ kernel }: PreparedLaunch): boolean => kernel !== null && isSymbolicKernel(kernel);
+export const isSized = ({ kernel, again }: PreparedLaunch): boolean =>
+  again !== undefined || (kernel !== null && isSymbolicKernel(kernel));
 
 const isSameStorage = (a: Binding, b: Binding): boolean => a.operand.tensor.storage === b.operand.tensor.storage;

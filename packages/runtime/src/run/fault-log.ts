@@ -1,5 +1,5 @@
-import { OperatorError, type ErrorKind } from '@cresset/operators';
-import { Tensor } from '@cresset/tensor';
+import { OperatorError, type Complaint, type ErrorKind } from '@cresset/operators';
+import { hint, Tensor, type SymInt } from '@cresset/tensor';
 import { binary, cast, constant, param, select, type Expr, type Store } from '@cresset/tensorexpr';
 import { stackOf, type CallInProgress } from '../interpreter/program-place.ts';
 import { TorchScriptError } from '../interpreter/script-error.ts';
@@ -7,8 +7,9 @@ import { TorchScriptError } from '../interpreter/script-error.ts';
 /** Places of notes; the first is the flag. */
 const slots = 64;
 
-interface Complaint {
+interface Told {
   readonly text: string;
+  readonly size: SymInt | null;
   readonly kind: ErrorKind;
   readonly calls: readonly CallInProgress[];
 }
@@ -16,7 +17,7 @@ interface Complaint {
 /** Where complaints are noted, each in a slot of its own behind the flag. */
 interface Notes {
   readonly tensor: Tensor;
-  readonly complaints: Complaint[];
+  readonly complaints: Told[];
 }
 
 const emptyNotes = (): Notes => ({ tensor: Tensor.empty([slots], 'int32'), complaints: [] });
@@ -58,20 +59,22 @@ export class FaultLog {
   }
 
   /**
-   * Stores that note `position`, and where `isBad` holds make the run fail with `text`, `%` being the position.
+   * Stores that note `position`, and where `isBad` holds make the run fail with `complaint`, in which `%` is the position.
    *
    * @param calls where the program is
    */
   stores(
     isBad: Expr,
     position: Expr,
-    text: string,
+    complaint: Complaint | string,
     kind: ErrorKind = 'IndexError',
     calls: readonly CallInProgress[] = [],
   ): Store[] {
     this.#isPending = true;
     this.conditions?.push(isBad);
-    const isSame = (known: Complaint): boolean => known.text === text && areSameCalls(known.calls, calls);
+    const { text, size = null } = typeof complaint === 'string' ? { text: complaint } : complaint;
+    const isSame = (known: Told): boolean =>
+      known.text === text && known.size === size && areSameCalls(known.calls, calls);
     let notes = this.#notes.find(({ complaints }) => complaints.some(isSame));
     notes ??= this.#notes.find(({ complaints }) => complaints.length < slots - 1);
     if (!notes) {
@@ -79,7 +82,7 @@ export class FaultLog {
       this.#notes.push(notes);
     }
     let slot = 1 + notes.complaints.findIndex(isSame);
-    if (slot === 0) slot = notes.complaints.push({ text, kind, calls });
+    if (slot === 0) slot = notes.complaints.push({ text, size, kind, calls });
     const narrow = cast('i32', position);
     const one = constant('i32', 1);
     // 0 says that all is well.
@@ -102,9 +105,10 @@ export class FaultLog {
         const values = tensor.storageArray() as Int32Array;
         const slot = values.findIndex((value, at) => at > 0 && value !== 0);
         if (slot < 0) continue;
-        const { text, kind, calls } = complaints[slot - 1];
+        const { text, size, kind, calls } = complaints[slot - 1];
         const value = values[slot];
-        const error = new OperatorError(text.replace('%', String(value < 0 ? value : value - 1)), kind);
+        const told = text.replace('%', String(value < 0 ? value : value - 1));
+        const error = new OperatorError(size === null ? told : told.replace('#', String(hint(size))), kind);
         throw calls.length > 0 ? new TorchScriptError(error, stackOf(calls)) : error;
       }
       if (notes.length > maxNotes) this.dispose();

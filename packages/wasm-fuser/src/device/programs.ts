@@ -187,7 +187,14 @@ export class Programs {
   }
 
   prepareRoutine(routine: Routine): PreparedRoutine {
-    const lines = routine.kind === 'ordering' ? linesOfOrdering(routine) : this.linesOfTransform!(routine);
+    const { label } = routine;
+    if (routine.kind !== 'ordering') return this.#routine(label, this.linesOfTransform!(routine));
+    const ofNow = linesOfOrdering(routine);
+    const again = (): PreparedRoutine => this.#routine(label, ofNow());
+    return routine.keys.isSymbolic || routine.places.isSymbolic ? { ...again(), again } : again();
+  }
+
+  #routine(label: string, lines: RoutineLines): PreparedRoutine {
     const { key, reads, stores, numbers, floats = [], isDouble = false } = lines;
     const tensors = [...reads, ...stores];
     const bindings = tensors.map((tensor, at) => ({
@@ -202,7 +209,6 @@ export class Programs {
       params: [...numbers.map((value) => param('i32', value)), ...floats.map((value) => param('float', value))],
       bindingOf: ({ tensor: { storage } }) => tensors.findIndex((tensor) => tensor.storage === storage),
     };
-    const { label } = routine;
     const compiled = this.#compiled<RoutineFunctions>(key, label, () => this.#writeRoutine(lines));
     return {
       kind: 'routine',

@@ -1,5 +1,5 @@
 import type { Ordering } from '@cresset/tensorexpr';
-import { elementSize, isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { elementSize, hint, isFloatingPoint, type Tensor } from '@cresset/tensor';
 import type { ModuleBuilder } from '../module.ts';
 import { bytesOfOrder, defineOrdering, orderNumbers } from './ordering.ts';
 
@@ -29,11 +29,11 @@ export interface RoutineLines {
 const STEPS = 16;
 const HEAP_STEPS = 4;
 
-export function linesOfOrdering({ keys, places, first, descending, way }: Ordering): RoutineLines {
-  const [lines, length] = keys.sizes;
-  const [, count] = places.sizes;
+/** Of sizes that may be others, those of now each time. */
+export function linesOfOrdering({ keys, places, first, descending, way }: Ordering): () => RoutineLines {
+  const sizes = [...keys.symSizes, places.symSizes[1]];
   const keyBytes = elementSize(keys.dtype) === 8 ? 8 : 4;
-  return {
+  const linesOf = (lines: number, length: number, count: number): RoutineLines => ({
     key: `order${keyBytes}`,
     define: (module) => defineOrdering(module, keyBytes),
     reads: [keys],
@@ -42,5 +42,9 @@ export function linesOfOrdering({ keys, places, first, descending, way }: Orderi
     lines,
     stepsOfLine: (way === 'heap' ? HEAP_STEPS : STEPS) * length,
     scratchBytes: bytesOfOrder(way, length, count, keyBytes),
+  });
+  return () => {
+    const [lines, length, count] = sizes.map(hint);
+    return linesOf(lines, length, count);
   };
 }

@@ -8,6 +8,7 @@ import {
   settleAll,
   symEq,
   symGt,
+  symMul,
   Tensor,
   type ScalarType,
   type SymInt,
@@ -367,11 +368,10 @@ function plannedPlaces(
   let allInside: Expr = constant('bool', true);
   const place = indices.map((index, dim): Expr => {
     if (!index) return kept.next().value!;
-    // Told where a position is outside.
-    const size = settle(self.symSizes[dim]);
+    const size = self.symSizes[dim];
     const given = new TensorView(index).at(indexAxes);
     const { at, isInside } = wrappedPlace(given, size, true);
-    faults.push(...positionFault(given, -size, size, outOfBounds(dim, size), context));
+    faults.push(...positionFault(given, symMul(size, -1), size, outOfBounds(dim, size), context));
     allInside = binary('and', allInside, isInside);
     return at;
   });

@@ -1,18 +1,21 @@
-import { symEq, type Tensor } from '@cresset/tensor';
+import { symEq, type SymInt, type Tensor } from '@cresset/tensor';
 import { binary, cast, constant, param, TensorView, type Expr, type Store } from '@cresset/tensorexpr';
 import type { ErrorKind } from '../../kernels/errors.ts';
-import type { LoweringContext } from '../../table/row.ts';
+import type { Complaint, LoweringContext } from '../../table/row.ts';
 
-/** What PyTorch says of a position; `%` is the position. */
-export const outOfBounds = (dim: number, size: number): string =>
-  `index % is out of bounds for dimension ${dim} with size ${size}`;
+/** What PyTorch says of a position. */
+export const outOfBoundsAt = (position: number | bigint | string, dim: number, size: number | string): string =>
+  `index ${position} is out of bounds for dimension ${dim} with size ${size}`;
+
+/** As `outOfBoundsAt`, of a position that a kernel meets. */
+export const outOfBounds = (dim: number, size: SymInt): Complaint => ({ text: outOfBoundsAt('%', dim, '#'), size });
 
 /** Notes a position that is not in [low, size), as a kernel reads it. */
 export function positionFault(
   position: Expr,
-  low: number,
-  size: number,
-  complaint: string,
+  low: SymInt,
+  size: SymInt,
+  complaint: Complaint | string,
   context: LoweringContext,
   kind?: ErrorKind,
 ): readonly Store[] {
@@ -25,9 +28,9 @@ export function positionFault(
 /** Notes whatever position in `index` is not in [low, size): for kernels that do not read each of them once. */
 export function launchPositionCheck(
   index: Tensor,
-  low: number,
-  size: number,
-  complaint: string,
+  low: SymInt,
+  size: SymInt,
+  complaint: Complaint | string,
   context: LoweringContext,
   kind?: ErrorKind,
 ): void {

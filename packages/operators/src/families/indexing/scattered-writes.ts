@@ -1,4 +1,4 @@
-import { isIntegral, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isIntegral, type ScalarType, type SymInt, type Tensor } from '@cresset/tensor';
 import {
   binary,
   cast,
@@ -90,7 +90,7 @@ export function lowerScatteredWrites(
 }
 
 /** A position as an index holds it, in the range of the dimension; and whether it was one of its positions at all. */
-export function wrappedPlace(position: Expr, size: number, mayBeNegative: boolean): { at: Expr; isInside: Expr } {
+export function wrappedPlace(position: Expr, size: SymInt, mayBeNegative: boolean): { at: Expr; isInside: Expr } {
   const narrow = cast('i32', position);
   const [zero, end] = [constant('i32', 0), param('i32', size)];
   const at = mayBeNegative ? select(binary('lt', narrow, zero), binary('add', narrow, end), narrow) : narrow;

@@ -1,4 +1,4 @@
-import { symCeilDiv, symEq, symLe, type ScalarType, type SymInt, type Tensor } from '@cresset/tensor';
+import { symAdd, symCeilDiv, symEq, symLe, symSub, type ScalarType, type SymInt, type Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -207,24 +207,24 @@ export function lowerScanAlong(
 
 /** How many elements of a mask hold up to each, in C order: int32, contiguous, of the sizes of the mask. */
 export function flagCounts(mask: Tensor, label: string, context: LoweringContext): Tensor {
-  const flags = context.temporary(mask.sizes, 'int32');
-  const counts = context.temporary(mask.sizes, 'int32');
-  if (mask.numel === 0) return counts;
+  const flags = context.temporary(mask.symSizes, 'int32');
+  const counts = context.temporary(mask.symSizes, 'int32');
+  if (symEq(mask.symNumel, 0)) return counts;
   const [source, target] = [mask, flags].map((tensor) => new TensorView(tensor));
   const axes = target.axes();
   const flag = cast('i32', cast('bool', source.at(axes)));
   const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value: flag }];
   context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
-  const flat = (tensor: Tensor): Tensor => tensor.asStrided([mask.numel], [1]);
+  const flat = (tensor: Tensor): Tensor => tensor.asStrided([mask.symNumel], [1]);
   lowerScanAlong(flat(flags), 0, flat(counts), 'sum', label, context);
   return counts;
 }
 
 /** The last element of a contiguous int32 tensor, once the device has computed it; 0 where there is none. */
 export async function lastElement(counts: Tensor, label: string, context: LoweringContext): Promise<number> {
-  if (counts.numel === 0) return 0;
+  if (symEq(counts.symNumel, 0)) return 0;
   const total = context.temporary([], 'int32');
-  const last = new TensorView(counts.asStrided([], [], counts.storageOffset + counts.numel - 1));
+  const last = new TensorView(counts.asStrided([], [], symAdd(counts.symStorageOffset, symSub(counts.symNumel, 1))));
   const sum = new TensorView(total);
   const stores = [{ operand: sum.operand, offset: sum.offsetAt([]), value: cast('i32', last.at([])) }];
   context.launch({ kind: 'nest', label, axes: [], innerAxes: [], stores });

@@ -12,7 +12,7 @@ import { dtypeName } from '../../kernels/type-promotion.ts';
 import { scalarParam } from '../../kernels/loops/pointwise.ts';
 import { elementCombiner, operandReader, type Combination, offsetsInPieces } from '../indexing/element-moves.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from '../indexing/gathered-writes.ts';
-import { launchPositionCheck, outOfBounds as complaintOf } from '../indexing/position-faults.ts';
+import { launchPositionCheck, outOfBounds as complaintOf, outOfBoundsAt } from '../indexing/position-faults.ts';
 import { asLine, isScatterable, lowerScatteredWrites } from '../indexing/scattered-writes.ts';
 import { elementsAlong, slicePlaces } from './writes.ts';
 import { moveSlices, sliceOffsets, vectorPositions, type Indexed } from '../indexing/index-select.ts';
@@ -25,8 +25,7 @@ interface IndexSource extends Indexed {
   readonly source: Tensor;
 }
 
-const outOfBounds = (dim: number) => (position: number | bigint, size: number) =>
-  complaintOf(dim, size).replace('%', String(position));
+const outOfBounds = (dim: number) => (position: number | bigint, size: number) => outOfBoundsAt(position, dim, size);
 
 /** What kernels that go through a vector of positions say of one. */
 const outOfRange = 'index out of range in self';
@@ -238,8 +237,8 @@ export const indexSliceRows: readonly OperatorRow[] = [
     lower: ({ dim, index, ...args }, outputs, context) => {
       const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
       const wrapped = wrapDim(dim, self.dim);
-      const complaint = `index_copy_(): ${complaintOf(wrapped, self.sizes[wrapped])}`;
-      launchPositionCheck(index, 0, self.sizes[wrapped], complaint, context);
+      const { text, size } = complaintOf(wrapped, self.sizes[wrapped]);
+      launchPositionCheck(index, 0, size, { text: `index_copy_(): ${text}`, size }, context);
       lowerSlices(self, wrapped, index, elementsAlong(source, wrapped), output, context, 'aten::index_copy');
     },
   }),

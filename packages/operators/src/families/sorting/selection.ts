@@ -1,3 +1,4 @@
+import { symLe, type SymInt } from '@cresset/tensor';
 import { filled, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /**
@@ -196,7 +197,7 @@ export function* selectNth(order: Int32Array, nth: number, isBefore: IsBefore): 
 }
 
 /** Whether `topk` finds so few elements of a line with a heap. */
-export const isHeap = (k: number, size: number): boolean => k * 64 <= size;
+export const isHeap = (k: number, size: SymInt): boolean => symLe(k * 64, size);
 
 /** The positions of the first `k` elements of a line, as `topk` finds them, in an array that has room for all. */
 export function* topOf(order: Int32Array, k: number, sorted: boolean, isBefore: IsBefore): Pieces<Int32Array> {

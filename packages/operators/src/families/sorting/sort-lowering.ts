@@ -1,4 +1,14 @@
-import { isDouble, isFloatingPoint, type Tensor } from '@cresset/tensor';
+import {
+  isDouble,
+  isFloatingPoint,
+  symEq,
+  symFloorDiv,
+  symGt,
+  symMul,
+  symSub,
+  type SymInt,
+  type Tensor,
+} from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -45,25 +55,26 @@ export function lowerSort(
   context: LoweringContext,
   way: OrderWay = 'stable',
 ): void {
-  if (indices.numel === 0) return;
+  if (symEq(indices.symNumel, 0)) return;
   const line = asLine(self);
   const outputs = [indices, values].flatMap((out) => (out ? [asLine(out)] : []));
-  const isWhole = outputs[0].sizes[dim] === line.sizes[dim];
-  const length = line.sizes[dim];
+  const length = line.symSizes[dim];
+  const isWhole = symEq(outputs[0].symSizes[dim], length);
+  const comparisons = symMul(line.symNumel, length);
   const isHost = context.device.launchRoutine !== undefined;
-  if (isHost && (way !== 'stable' || line.numel * length > fewComparisons)) {
+  if (isHost && (way !== 'stable' || symGt(comparisons, fewComparisons))) {
     lowerOrder(label, line, dim, descending, start, outputs, way, context);
     return;
   }
-  if (length > longestCounted || line.numel * length > mostComparisons) {
+  if (symGt(length, longestCounted) || symGt(comparisons, mostComparisons)) {
     lowerBitonicSort(label, line, dim, descending, start, outputs, context);
     return;
   }
   // With room for some only, all are sorted aside and those copied.
-  const sorted = isWhole ? outputs : outputs.map(({ dtype }) => context.temporary(line.sizes, dtype));
+  const sorted = isWhole ? outputs : outputs.map(({ dtype }) => context.temporary(line.symSizes, dtype));
   lowerCountingSort(label, line, dim, descending, sorted, context);
   if (isWhole) return;
-  outputs.forEach((out, at) => lowerCopy(out, narrowView(sorted[at], dim, start, out.sizes[dim]), context, label));
+  outputs.forEach((out, at) => lowerCopy(out, narrowView(sorted[at], dim, start, out.symSizes[dim]), context, label));
 }
 
 /** A routine finds where elements go, by keys that lie line after line. */
@@ -78,11 +89,11 @@ function lowerOrder(
   context: LoweringContext,
 ): void {
   const lines = movedim(self, [dim], [-1]);
-  const [length, count] = [self.sizes[dim], outputs[0].sizes[dim]];
+  const [length, count] = [self.symSizes[dim], outputs[0].symSizes[dim]];
   const isFloat = isFloatingPoint(self.dtype);
   const dtype = isDouble(self.dtype) ? 'float64' : isFloat ? 'float32' : self.dtype === 'int64' ? 'int64' : 'int32';
-  const keys = context.temporary(lines.sizes, dtype);
-  const places = context.temporary([...lines.sizes.slice(0, -1), count], 'int32');
+  const keys = context.temporary(lines.symSizes, dtype);
+  const places = context.temporary([...lines.symSizes.slice(0, -1), count], 'int32');
   const [source, key] = [lines, keys].map((tensor) => new TensorView(tensor));
   const axes = key.axes();
   const element = cast(exprTypeOf(dtype), source.at(axes));
@@ -90,8 +101,8 @@ function lowerOrder(
   const value = isFloat ? select(unary('isnan', element), float(NaN), add(element, float(0))) : element;
   const stores = [{ operand: key.operand, offset: key.offsetAt(axes), value }];
   context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
-  const inLines = (tensor: Tensor, width: number): Tensor =>
-    tensor.asStrided([tensor.numel / width, width], [width, 1]);
+  const inLines = (tensor: Tensor, width: SymInt): Tensor =>
+    tensor.asStrided([symFloorDiv(tensor.symNumel, width), width], [width, 1]);
   const [ordered, found] = [inLines(keys, length), inLines(places, count)];
   context.launchRoutine!({ kind: 'ordering', label, keys: ordered, places: found, first, descending, way });
   const views = outputs.map((output) => new TensorView(movedim(output, [dim], [-1])));
@@ -156,9 +167,10 @@ function lowerBitonicSort(
   outputs: readonly Tensor[],
   context: LoweringContext,
 ): void {
-  const length = self.sizes[dim];
-  const padded = 2 ** Math.ceil(Math.log2(length));
-  const lines = self.sizes.toSpliced(dim, 1);
+  const length = self.symSizes[dim];
+  let padded = 1;
+  while (symGt(length, padded)) padded *= 2;
+  const lines = self.symSizes.toSpliced(dim, 1);
   const [keys, places] = [
     context.temporary([...lines, padded], self.dtype),
     context.temporary([...lines, padded], 'int32'),
@@ -172,7 +184,7 @@ function lowerBitonicSort(
   const axes = key.axes();
   const outer = axes.slice(0, -1);
   const own = axes.at(-1)!;
-  const given = binary('min', own, indexParam(length - 1));
+  const given = binary('min', own, indexParam(symSub(length, 1)));
   const first = [
     storing(key, axes, source.at(outer.toSpliced(dim, 0, given as typeof own))),
     storing(place, axes, own),

@@ -1,4 +1,4 @@
-import { isComplex, type HostArray, type Tensor } from '@cresset/tensor';
+import { isComplex, symLe, type HostArray, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
@@ -132,8 +132,8 @@ function sortRow(schema: string, wants: 'both' | 'indices', out?: string): Opera
       const { self } = args;
       dimOf(args);
       refuseComplex(self);
-      const values: TensorMeta = { sizes: self.sizes, dtype: self.dtype };
-      const indices: TensorMeta = { sizes: self.sizes, dtype: 'int64' };
+      const values: TensorMeta = { sizes: self.symSizes, dtype: self.dtype };
+      const indices: TensorMeta = { sizes: self.symSizes, dtype: 'int64' };
       return wants === 'both' ? [values, indices] : [indices];
     },
     host(args, outputs) {
@@ -161,8 +161,8 @@ const topk = kernel<TopkArgs>(
     out: 'values(values, indices)',
     shape({ self, k, dim }) {
       const at = wrapDim(dim, self.dim);
-      check(k >= 0 && k <= (self.sizes[at] ?? 1), 'selected index k out of range');
-      const sizes = self.dim === 0 ? [] : self.sizes.with(at, k);
+      check(k >= 0 && symLe(k, self.symSizes[at] ?? 1), 'selected index k out of range');
+      const sizes = self.dim === 0 ? [] : self.symSizes.with(at, k);
       return [
         { sizes, dtype: self.dtype },
         { sizes, dtype: 'int64' },
@@ -175,7 +175,7 @@ const topk = kernel<TopkArgs>(
     },
     lower({ self, k, dim, largest, sorted }, [values, indices], context) {
       const at = wrapDim(dim, self.dim);
-      const way = isHeap(k, self.sizes[at] ?? 1) ? 'heap' : sorted ? 'select and sort' : 'select';
+      const way = isHeap(k, self.symSizes[at] ?? 1) ? 'heap' : sorted ? 'select and sort' : 'select';
       lowerSort('aten::topk', self, at, largest, 0, values, indices, context, way);
     },
   },

@@ -16,7 +16,7 @@ import { float, floatParam, index, mul, sub } from '../../kernels/expressions.ts
 import { type FloatArray, numbersInPieces } from '../../kernels/numbers/numbers.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext, TensorMeta } from '../../table/row.ts';
-import { outOfBounds, positionFault } from '../indexing/position-faults.ts';
+import { outOfBounds, outOfBoundsAt, positionFault } from '../indexing/position-faults.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import type { Pieces } from '../../kernels/loops/pieces.ts';
 
@@ -90,7 +90,7 @@ export function* forEachRegion(
   for (let region = 0; region < rois.sizes[0]; region++) {
     const [image, x1, y1, x2, y2] = numbers.subarray(region * 5, region * 5 + 5);
     const at = Math.trunc(image);
-    check(at >= 0 && at < input.sizes[0], () => outOfBounds(0, input.sizes[0]).replace('%', String(at)), 'IndexError');
+    check(at >= 0 && at < input.sizes[0], () => outOfBoundsAt(at, 0, input.sizes[0]), 'IndexError');
     const scaled = (place: number): number => round(place * factor);
     yield* visit(region, at, { start: [scaled(y1), scaled(x1)], end: [scaled(y2), scaled(x2)] });
     yield;

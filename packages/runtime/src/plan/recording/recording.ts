@@ -288,9 +288,9 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
   }
 
   /** What a device makes of a kernel by its sizes of now, as several launches, holds for these alone. */
-  #checkSizes({ kernel }: PreparedLaunch): void {
+  #checkSizes({ kernel, again }: PreparedLaunch): void {
     const launching = this.#launching;
-    if (!this.env || !launching || kernel === launching || !isSymbolicKernel(launching)) return;
+    if (!this.env || again || !launching || kernel === launching || !isSymbolicKernel(launching)) return;
     if (!kernel || !isSymbolicKernel(kernel)) this.env.settle();
   }
 
