@@ -26,7 +26,8 @@ export function splitSum(kernel: NormalContraction, capabilities: DeviceCapabili
 
 function splitRows(kernel: NormalContraction, { subgroupSize }: DeviceCapabilities): Launch | null {
   const [tileM, n, steps, batch] = [extentOf(kernel.m), extentOf(kernel.n), pointsOf(kernel.k), pointsOf(kernel.batch)];
-  if (tileM === 0 || tileM > fewRows || n * steps < leastWork) return null;
+  // A sum of one product has no loop.
+  if (tileM === 0 || tileM > fewRows || n * steps < leastWork || kernel.k.length === 0) return null;
   if (rowReductions(kernel).some(({ type }) => type !== 'float')) return null;
   const inner = kernel.k.at(-1)!;
   const vectors = new VectorLoads(kernel);

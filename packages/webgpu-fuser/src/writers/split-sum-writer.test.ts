@@ -94,6 +94,8 @@ test.each([
   [12, 12, 64, '16×16 shared by 16×4 threads'],
   [9, 100, 8, '1×1 to a thread, 16×16 threads'],
   [2, 3, 8, '1×1 to a thread, 2×4 threads'],
+  // A sum of one product.
+  [5000, 3, 1, 'to a thread'],
 ])('%i by %i results over %i steps have tiles that fit: %s', async (m, n, k, words) => {
   const { schedule } = await written(product(m, n, k, true));
   expect(describeSchedule(schedule)).toContain(words);
