@@ -20,7 +20,13 @@ import {
 import type { DeviceCapabilities } from '@cresset/tensorexpr';
 import { boxingOf, tensorsOf, type Boxing } from '../table/boxing.ts';
 import { copyPieces, lowerCopy } from '../kernels/copy.ts';
-import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from '../kernels/dimensions.ts';
+import {
+  assertNoInternalOverlap,
+  assertNoOverlap,
+  meetsElsewhere,
+  overlapsItself,
+  sizesText,
+} from '../kernels/dimensions.ts';
 import { check, isKernelRefusal } from '../kernels/errors.ts';
 import { finish, isInPieces, type Pieces } from '../kernels/loops/pieces.ts';
 import {
@@ -153,8 +159,16 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
     return targets;
   }
   if (from.pointwise) {
-    prepareTarget(targets[0], checkedShapes(call)![0], row, unboxed);
-    yield* pointwisePieces(from, unboxed, targets[0]);
+    const [target] = targets;
+    const [result] = checkedShapes(call)!;
+    prepareTarget(target, result, row, unboxed);
+    if (tensorsOf(unboxed).every((read) => !meetsElsewhere(read, target))) {
+      yield* pointwisePieces(from, unboxed, target);
+      return targets;
+    }
+    const computed = allocateOnHost(result);
+    yield* pointwisePieces(from, unboxed, computed);
+    yield* copyPieces(target, computed);
   } else {
     const args = functionalArguments(from, unboxed);
     const shapes = checkedShapes(call);

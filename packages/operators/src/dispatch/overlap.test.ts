@@ -29,6 +29,15 @@ describe('out= that is an input too', () => {
     expect(shown(out)).toEqual([[2], [3, 6]]);
   });
 
+  it('is read before it is written where it is a column of what is', () => {
+    const before = Array.from({ length: 2002 }, (_, at) => at % 7);
+    const rows = tensor(before).asStrided([2, 1001], [1001, 1]);
+    const column = rows.asStrided([2, 1], [1001, 1], 333);
+    run('aten::add_.Tensor', rows, column, 1n);
+    const wanted = before.map((each, at) => each + before[at < 1001 ? 333 : 1334]);
+    expect([...rows.contiguousArray()]).toEqual(wanted);
+  });
+
   it('is refused by what moves elements', () => {
     const own = tensor([1, 2, 3]);
     expect(() => run('aten::cat.out', tensors(own), 0n, own)).toThrow(meets);
