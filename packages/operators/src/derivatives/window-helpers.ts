@@ -55,15 +55,17 @@ def average_pool_slope(grad, size: List[int], kernel_size: List[int], stride: Li
             continue
         begin = torch.arange(windows) * steps[at] - margins[at]
         end = torch.clamp_max(begin + kernel[at], length + margins[at])
-        full = end - begin
-        first = torch.clamp_min(begin, 0)
-        last = torch.clamp_max(end, length)
-        place = torch.arange(length)
-        inside = torch.logical_and(place.unsqueeze(0) >= first.unsqueeze(1), place.unsqueeze(0) < last.unsqueeze(1)).to(grad.dtype)
+        moved = torch.transpose(result, d, -1)
         if divisor is None:
-            counts = full if count_include_pad else last - first
-            inside = inside / counts.unsqueeze(1)
-        result = torch.transpose(torch.matmul(torch.transpose(result, d, -1), inside), d, -1)
+            last = torch.clamp_max(end, length)
+            moved = moved / (end - begin if count_include_pad else last - torch.clamp_min(begin, 0))
+        # What each place gets of the windows that it is in, those at the margins among them.
+        lines = moved.size()
+        lines[-1] = length
+        spread = torch.conv_transpose1d(moved.reshape([moved.numel() // windows, 1, windows]), torch.ones([1, 1, kernel[at]], dtype=grad.dtype), None, [steps[at]])
+        reached = min(length, spread.size(2) - margins[at])
+        spread = torch.constant_pad_nd(torch.narrow(spread, 2, margins[at], reached), [0, length - reached], 0)
+        result = torch.transpose(spread.reshape(lines), d, -1)
     return result`,
   adaptive_average_slope: `
 def adaptive_average_slope(grad, size: List[int], rank: int):

@@ -104,6 +104,51 @@ describe('gradients', () => {
     expect(await gradientOf(body, values)).toEqual(expected);
   });
 
+  it.each([
+    [
+      '[3, 2], [2, 1], [1, 1], True, True, None',
+      [
+        0.5, 0.833333333, 1.166666667, 1.5, 1.833333333, 2.166666667, 3.333333333, 4.0, 4.666666667, 5.333333333, 6.0,
+        6.666666667, 2.833333333, 3.166666667, 3.5, 3.833333333, 4.166666667, 4.5, 8.0, 8.666666667, 9.333333333, 10.0,
+        10.666666667, 11.333333333, 5.166666667, 5.5, 5.833333333, 6.166666667, 6.5, 6.833333333,
+      ],
+    ],
+    [
+      '[3, 2], [2, 1], [1, 1], True, False, None',
+      [
+        1.0, 1.25, 1.75, 2.25, 2.75, 5.0, 5.166666667, 4.416666667, 5.25, 6.083333333, 6.916666667, 11.833333333,
+        4.166666667, 3.166666667, 3.5, 3.833333333, 4.166666667, 6.833333333, 15.666666667, 11.416666667, 12.25,
+        13.083333333, 13.916666667, 22.333333333, 11.5, 8.25, 8.75, 9.25, 9.75, 15.5,
+      ],
+    ],
+    [
+      '[2, 4], [1, 2], [1, 0], False, True, 5',
+      [
+        0.8, 0.8, 2.0, 2.0, 1.2, 1.2, 1.6, 1.6, 3.6, 3.6, 2.0, 2.0, 2.4, 2.4, 5.2, 5.2, 2.8, 2.8, 3.2, 3.2, 6.8, 6.8,
+        3.6, 3.6, 4.0, 4.0, 8.4, 8.4, 4.4, 4.4,
+      ],
+    ],
+    [
+      '[1, 3], [2, 3], [0, 1], True, False, None',
+      [
+        0.5, 0.5, 0.666666667, 0.666666667, 0.666666667, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 1.666666667,
+        1.666666667, 1.666666667, 6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.5, 3.5, 2.666666667, 2.666666667, 2.666666667,
+        9.0,
+      ],
+    ],
+  ])('of averages of windows that meet: %s', async (args, expected) => {
+    const averaged = `y = F.avg_pool2d(x.reshape([1, 1, 5, 6]), ${args})`;
+    const values = Array.from({ length: 30 }, (_, at) => at);
+    const weighed = 'return (y.flatten() * (torch.arange(y.numel()) + 1)).sum()';
+    expect(await gradientOf(`${averaged}\n${weighed}`, values)).toEqual(expected);
+  });
+
+  it('of averages of windows that meet along a long line take as long as the line', async () => {
+    const body = 'return F.avg_pool1d(x.reshape([1, 1, -1]), [3], [1], [1]).sum()';
+    const gradient = (await gradientOf(body, new Array<number>(60000).fill(1)))!;
+    expect([gradient[0], gradient[30000]]).toEqual([0.666666667, 1]);
+  });
+
   it('averages over nothing have none, but means', async () => {
     const averages = (to: number): string => `return torch.adaptive_avg_pool1d(x.reshape([2, 0, 3]), [${to}]).sum()`;
     await expect(gradientOf(averages(2), [])).rejects.toThrow(
