@@ -1,6 +1,6 @@
 import type { DerivativeTable } from './derivative.ts';
 
-/** Resizing is a product with a matrix along each dimension. */
+/** Resizing is a product with a matrix along each dimension, which is a band. */
 function resized(name: string, rank: number): DerivativeTable {
   const align = /nearest/.test(name) ? 'False' : 'align_corners';
   const scales = rank === 1 ? 'scales' : ['scales_d', 'scales_h', 'scales_w'].slice(-rank).join(', ');

@@ -101,14 +101,14 @@ def given_scales(scale_factors: Optional[List[float]], rank: int):
             scale = scale_factors[at]
         scales.append(scale)
     return scales`,
-  resize_matrix: `
-def resize_matrix(length: int, count: int, dtype: int, name: str, align: bool, scale: Optional[float]):
-    units = torch.eye(length, dtype=dtype).unsqueeze(0)
+  resized_lines: `
+def resized_lines(lines, count: int, name: str, align: bool, scale: Optional[float]):
+    given = lines.unsqueeze(0)
     if name.startswith("upsample_nearest"):
-        return torch.upsample_nearest1d(units, [count], scale).squeeze(0)
+        return torch.upsample_nearest1d(given, [count], scale).squeeze(0)
     if name.startswith("_upsample_nearest_exact"):
-        return torch._upsample_nearest_exact1d(units, [count], scale).squeeze(0)
-    wide = units.unsqueeze(-1)
+        return torch._upsample_nearest_exact1d(given, [count], scale).squeeze(0)
+    wide = given.unsqueeze(-1)
     if name == "upsample_bicubic2d":
         return torch.upsample_bicubic2d(wide, [count, 1], align, scale, None).squeeze(0).squeeze(-1)
     if name == "_upsample_bilinear2d_aa":
@@ -117,14 +117,48 @@ def resize_matrix(length: int, count: int, dtype: int, name: str, align: bool, s
         return torch._upsample_bicubic2d_aa(wide, [count, 1], align, scale, None).squeeze(0).squeeze(-1)
     if name == "_upsample_lanczos2d_aa":
         return torch._upsample_lanczos2d_aa(wide, [count, 1], align, scale, None).squeeze(0).squeeze(-1)
-    return torch.upsample_linear1d(units, [count], align, scale).squeeze(0)`,
+    return torch.upsample_linear1d(given, [count], align, scale).squeeze(0)`,
+  resize_reach: `
+def resize_reach(length: int, count: int, name: str):
+    # So many places that follow each other are all that one result is made of, at most.
+    if "nearest" in name:
+        return 1
+    if not name.endswith("_aa"):
+        return 4 if name == "upsample_bicubic2d" else 2
+    radius = 1 if name == "_upsample_bilinear2d_aa" else 3
+    return 2 * radius * max(1, (length + count - 1) // count) + 2`,
+  resize_band: `
+def resize_band(grad, length: int, name: str, align: bool, scale: Optional[float]):
+    # Of places that lie so far apart no two are in one result: lines with ones in all of these tell the weights, and lines with numbers which place each is of.
+    count = grad.size(-1)
+    apart = resize_reach(length, count, name)
+    dtype = 6 if grad.dtype == 5 or grad.dtype == 15 else grad.dtype
+    places = torch.arange(length)
+    first = torch.arange(apart).unsqueeze(1)
+    combs = (torch.remainder(places, apart) == first).to(dtype)
+    weights = resized_lines(combs, count, name, align, scale)
+    numbers = resized_lines(combs * torch.floor_divide(places, apart), count, name, align, scale)
+    isIn = weights != 0
+    which = torch.round(numbers / torch.where(isIn, weights, torch.ones_like(weights)))
+    sources = torch.where(isIn, which.to(4) * apart + first, torch.zeros_like(which, dtype=4)).flatten()
+    parts = torch.flatten(grad.to(dtype).unsqueeze(-2) * weights, -2, -1)
+    sizes = grad.size()
+    sizes[-1] = length
+    return torch.scatter_add(torch.zeros(sizes, dtype=dtype), -1, sources.expand(parts.size()), parts).to(grad.dtype)`,
   resize_slope: `
 def resize_slope(grad, size: List[int], name: str, align: bool, scales: List[Optional[float]]):
     result = grad
     for at in range(len(scales)):
         d = len(size) - len(scales) + at
-        matrix = resize_matrix(size[d], grad.size(d), grad.dtype, name, align, scales[at])
-        result = torch.transpose(torch.matmul(torch.transpose(result, d, -1), torch.transpose(matrix, 0, 1)), d, -1)
+        moved = torch.transpose(result, d, -1)
+        length = size[d]
+        # A matrix of all places and all results, as long as that is small.
+        if length * grad.size(d) <= 65536:
+            matrix = resized_lines(torch.eye(length, dtype=grad.dtype), grad.size(d), name, align, scales[at])
+            moved = torch.matmul(moved, torch.transpose(matrix, 0, 1))
+        else:
+            moved = resize_band(moved, length, name, align, scales[at])
+        result = torch.transpose(moved, d, -1)
     return result`,
   grid_reflected: `
 def grid_reflected(at, low: float, high: float):

@@ -149,6 +149,36 @@ describe('gradients', () => {
     expect([gradient[0], gradient[30000]]).toEqual([0.666666667, 1]);
   });
 
+  it.each([
+    ['size=[900], mode="nearest"', 1],
+    ['size=[901], mode="nearest-exact"', 1],
+    ['size=[1400], mode="linear"', 1],
+    ['size=[333], mode="linear", align_corners=True', 1],
+    ['size=[1, 901], mode="bicubic"', 2],
+    ['size=[1, 130], mode="bilinear", antialias=True', 2],
+    ['size=[1, 130], mode="bicubic", antialias=True', 2],
+  ])('of a long line that is resized, which is linear: %s', async (args, rank) => {
+    const shape = [1, 1, 1, 700].slice(2 - rank).join(', ');
+    const taped = new TapedProgram(`def f(x):
+    y = F.interpolate(x.reshape([${shape}]), ${args})
+    return (y.flatten() * torch.cos(torch.arange(y.numel(), dtype=7))).sum()
+`);
+    const x = leaf(
+      Array.from({ length: 700 }, (_, at) => Math.sin(at)),
+      [1, 700],
+    );
+    const [output] = await taped.call(x);
+    const [gradient] = await taped.differentiate({ outputs: [output], gradients: [null], inputs: [x] });
+    const product = numbersOf(gradient)!.reduce((sum, slope, at) => sum + slope * Math.sin(at), 0);
+    expect(product).toBeCloseTo(numbersOf(output)![0], 9);
+  });
+
+  it('of a long line that is resized takes as long as the line', async () => {
+    const body = 'return F.interpolate(x.reshape([1, 1, -1]), scale_factor=2.0, mode="linear").sum()';
+    const gradient = (await gradientOf(body, new Array<number>(60000).fill(1)))!;
+    expect([gradient[0], gradient[30000]]).toEqual([2, 2]);
+  });
+
   it('averages over nothing have none, but means', async () => {
     const averages = (to: number): string => `return torch.adaptive_avg_pool1d(x.reshape([2, 0, 3]), [${to}]).sum()`;
     await expect(gradientOf(averages(2), [])).rejects.toThrow(
