@@ -59,7 +59,8 @@ export function randomTensor(sizes: readonly number[], dtype: ScalarType, seed: 
 
 function nudgedElements(count: number, dtype: ScalarType, seed: number, nudge: number): Float64Array {
   const elements = elementsOf(count, seed);
-  const random = new Random(seed);
+  // Another nudge moves other elements up.
+  const random = new Random(seed + Math.round(nudge * 1e13));
   if (nudge !== 0 && (isFloatingPoint(dtype) || isComplex(dtype)))
     // Up and down at random: what goes up and down in turns, sums would not notice.
     elements.forEach((each, at) => (elements[at] = each * (1 + (random.chance(0.5) ? nudge : -nudge))));

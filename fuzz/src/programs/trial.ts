@@ -41,11 +41,14 @@ export async function judge(program: Program, way: Way): Promise<Verdict> {
   const what = ours ? found.what : `PyTorch has something else: ${found.what}`;
   const nudge = NUDGES[program.dtype];
   if (nudge !== undefined && !what.includes('internal')) {
-    const moved = file && (await way.pytorch!.take(program, nudge));
-    const nudgedFile = moved && 'file' in moved ? moved.file : undefined;
-    const nudged = await run(program, plain, nudge, nudgedFile);
-    const farthest = Math.max(0, ...nudged.slice(0, call + 1).map((outcome, at) => distance(outcome, wanted[at])));
-    if (farthest * MORE_THAN_NUDGED >= distance(got[call], outcomes[call])) return { kind: 'ill-conditioned' };
+    const far = distance(got[call], outcomes[call]);
+    for (const times of [1, 1.1, 1.2]) {
+      const moved = file && (await way.pytorch!.take(program, times * nudge));
+      const nudgedFile = moved && 'file' in moved ? moved.file : undefined;
+      const nudged = await run(program, plain, times * nudge, nudgedFile);
+      const farthest = Math.max(0, ...nudged.slice(0, call + 1).map((outcome, at) => distance(outcome, wanted[at])));
+      if (farthest * MORE_THAN_NUDGED >= far) return { kind: 'ill-conditioned' };
+    }
   }
   return { kind: 'wrong', program, call, what };
 }

@@ -10,7 +10,7 @@ import {
 import { binary, constant, select, unary, type Expr, type ExprType, type UnaryFunction } from '@cresset/tensorexpr';
 import { pointwise, through, type Forms } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { constantOf } from '../../kernels/loops/pointwise.ts';
+import { constantOf, singleComplex } from '../../kernels/loops/pointwise.ts';
 import type { ComputingTypes, OperatorRow, PointwiseArguments, PointwiseRule } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';
@@ -18,7 +18,7 @@ import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';
 /** Functions of one tensor (ATen/native/UnaryOps.cpp). */
 
 type Body = (self: Expr, type: ExprType, dtype: ScalarType) => Expr;
-type ComplexBody = (self: Complex) => Complex | number | boolean;
+type ComplexBody = (self: Complex, computing: ScalarType) => Complex | number | boolean;
 
 function unaryRow(
   name: string,
@@ -30,7 +30,9 @@ function unaryRow(
   return pointwise(`aten::${name}(Tensor self) -> Tensor`, {
     dtype,
     body: ({ self }, type, computing) => body(self, type, computing),
-    ...(complexBody && { complex: ({ self }: PointwiseArguments) => complexBody(self) }),
+    ...(complexBody && {
+      complex: ({ self }: PointwiseArguments, computing: ScalarType) => complexBody(self, computing),
+    }),
     ...rest,
   });
 }
@@ -191,7 +193,11 @@ export const unaryRows: readonly OperatorRow[] = [
     (self) => binary('div', number(1), self),
     (z) => complex.divide(one, z),
   ),
-  floating('sigmoid', sigmoidOf, (z) => complex.divide(one, complex.add(one, complex.exp(complex.negate(z))))),
+  floating('sigmoid', sigmoidOf, (z, computing) => {
+    const power = complex.exp(complex.negate(z));
+    // Of one that is no float any more nothing is left.
+    return complex.divide(one, complex.add(one, computing === 'complex64' ? singleComplex(power) : power));
+  }),
   floating('sinc', sinc, sincComplex),
   floating('deg2rad', (self) => binary('mul', self, number(Math.PI / 180))),
   floating('rad2deg', (self) => binary('mul', self, number(180 / Math.PI))),

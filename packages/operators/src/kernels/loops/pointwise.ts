@@ -357,7 +357,7 @@ function* runComplex(row: OperatorRow, args: PointwiseArguments, output: Tensor,
 const toComplex = (value: Scalar): Complex => (value instanceof Complex ? value : new Complex(Number(value), 0));
 
 /** What is computed in complex64 is converted to it first, numbers of the program too. */
-function singleComplex(value: Scalar): Complex {
+export function singleComplex(value: Scalar): Complex {
   const { re, im } = toComplex(value);
   return new Complex(Math.fround(re), Math.fround(im));
 }
