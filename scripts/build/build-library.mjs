@@ -123,12 +123,18 @@ async function withoutLaterFiles(module, plugins = []) {
   return { used: new Set(Object.keys(modules).filter((id) => modules[id].renderedLength > 0)), exports };
 }
 
+/** Texts of Python without their comments, in lines that stay where they were. */
+const withoutPythonComments = {
+  name: 'without-python-comments',
+  transform: (code) => (/^ +# /m.test(code) ? { code: code.replace(/^ +# .*$/gm, ''), map: null } : null),
+};
+
 async function library(entry, { plugins = [], name, output = {}, emptyOutDir = false, write = true }) {
   const results = await build({
     configFile: false,
     logLevel: 'warn',
     resolve: { alias: aliases },
-    plugins,
+    plugins: [withoutPythonComments, ...plugins],
     build: {
       target: 'es2022',
       sourcemap: true,

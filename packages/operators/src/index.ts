@@ -43,5 +43,6 @@ export * from './table/row.ts';
 export * from './kernels/type-promotion.ts';
 export * from './kernels/broadcast.ts';
 export { requireInt } from './families/scalar/numbers.ts';
+export { slicePositions } from './families/scalar/strings.ts';
 export { formatValue } from './families/scalar/value-format.ts';
 export { namesInSource, partsOfSource } from './parts-of-source.ts';

@@ -20,13 +20,7 @@ import {
 import type { DeviceCapabilities } from '@cresset/tensorexpr';
 import { boxingOf, tensorsOf, type Boxing } from '../table/boxing.ts';
 import { copyPieces, lowerCopy } from '../kernels/copy.ts';
-import {
-  assertNoInternalOverlap,
-  assertNoOverlap,
-  meetsElsewhere,
-  overlapsItself,
-  sizesText,
-} from '../kernels/dimensions.ts';
+import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from '../kernels/dimensions.ts';
 import { check, isKernelRefusal } from '../kernels/errors.ts';
 import { finish, isInPieces, type Pieces } from '../kernels/loops/pieces.ts';
 import {
@@ -162,7 +156,8 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
     const [target] = targets;
     const [result] = checkedShapes(call)!;
     prepareTarget(target, result, row, unboxed);
-    if (tensorsOf(unboxed).every((read) => !meetsElsewhere(read, target))) {
+    // What lies elsewhere in the same memory is read before it is written over.
+    if (tensorsOf(unboxed).every((read) => read === target || read.storage !== target.storage)) {
       yield* pointwisePieces(from, unboxed, target);
       return targets;
     }

@@ -154,18 +154,6 @@ export function overlapsPartially(a: Tensor, b: Tensor): boolean {
   return a.storageOffset < b.storageOffset + b.numel && b.storageOffset < a.storageOffset + a.numel;
 }
 
-/** Whether the memory of one that is read may be that of other elements of one that is written: PyTorch then reads what was there, or what was written. */
-export function meetsElsewhere(read: Tensor, written: Tensor): boolean {
-  if (read === written || read.storage !== written.storage || read.numel === 0 || written.numel === 0) return false;
-  const endOf = ({ sizes, strides, storageOffset }: Tensor): number =>
-    sizes.reduce((end, size, dim) => end + (size - 1) * strides[dim], storageOffset + 1);
-  const isSame =
-    read.storageOffset === written.storageOffset &&
-    read.sizes.join() === written.sizes.join() &&
-    read.strides.join() === written.strides.join();
-  return !isSame && read.storageOffset < endOf(written) && written.storageOffset < endOf(read);
-}
-
 /** As `assertNoInternalOverlap`, for a tensor written while another one is read; where they may not be the same either,
  * `strictly` (at::assert_no_partial_overlap, at::assert_no_overlap). */
 export function assertNoOverlap(written: Tensor, read: Tensor, strictly: boolean): void {

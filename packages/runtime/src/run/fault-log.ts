@@ -9,7 +9,7 @@ const slots = 64;
 
 interface Told {
   readonly text: string;
-  readonly size: SymInt | null;
+  readonly size: SymInt;
   readonly kind: ErrorKind;
   readonly calls: readonly CallInProgress[];
 }
@@ -72,7 +72,7 @@ export class FaultLog {
   ): Store[] {
     this.#isPending = true;
     this.conditions?.push(isBad);
-    const { text, size = null } = typeof complaint === 'string' ? { text: complaint } : complaint;
+    const { text, size } = typeof complaint === 'string' ? { text: complaint, size: 0 } : complaint;
     const isSame = (known: Told): boolean =>
       known.text === text && known.size === size && areSameCalls(known.calls, calls);
     let notes = this.#notes.find(({ complaints }) => complaints.some(isSame));
@@ -107,8 +107,8 @@ export class FaultLog {
         if (slot < 0) continue;
         const { text, size, kind, calls } = complaints[slot - 1];
         const value = values[slot];
-        const told = text.replace('%', String(value < 0 ? value : value - 1));
-        const error = new OperatorError(size === null ? told : told.replace('#', String(hint(size))), kind);
+        const told = text.replace('%', String(value < 0 ? value : value - 1)).replace('#', `${hint(size)}`);
+        const error = new OperatorError(told, kind);
         throw calls.length > 0 ? new TorchScriptError(error, stackOf(calls)) : error;
       }
       if (notes.length > maxNotes) this.dispose();

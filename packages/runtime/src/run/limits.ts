@@ -8,7 +8,7 @@ export interface RuntimeLimits {
    * Below zero, everything that has a kernel runs on the device. */
   readonly smallWork: number;
   /** How much recordings do in one launch that nothing but the launch has in common, in nodes of its expressions: each such shader is
-   * another one to compile. Zero: nothing. */
+   * another one to compile, and a long one takes seconds on software adapters. Zero: nothing. */
   readonly joinedNodes: number;
   /** Whether launches that take longer than a launch costs are joined too, in whatever order makes the fewest: where a run is made very often. */
   readonly joinsHeavy: boolean;

@@ -23,8 +23,6 @@ import type { HostedModel } from '../worker/hosted-model.ts';
 import { GuardedWrites } from './guarded-writes.ts';
 import { PendingChange } from './pending-change.ts';
 
-/** More in one shader takes seconds to compile on software adapters. */
-
 /** What outlives a run beside what the model holds. */
 export interface RunBounds {
   readonly signal: AbortSignal | null;

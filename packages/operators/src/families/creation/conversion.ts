@@ -331,13 +331,10 @@ export const conversionRows: readonly OperatorRow[] = [
   property<Self & { other: Tensor }>('aten::is_same_size(Tensor self, Tensor other) -> bool', ({ self, other }) =>
     symSame(self.sizes, other.sizes),
   ),
-  {
-    ...about('aten::len.Tensor(Tensor t) -> int', ({ sizes }) => {
-      if (sizes.length === 0) throw new OperatorError('len() of a 0-d tensor', 'TypeError');
-      return sizes[0];
-    }),
-    sizes: (t: Tensor) => (t instanceof NestedTensor ? null : (t.symSizes.at(0) ?? null)),
-  },
+  about('aten::len.Tensor(Tensor t) -> int', ({ sizes }) => {
+    if (sizes.length === 0) throw new OperatorError('len() of a 0-d tensor', 'TypeError');
+    return sizes[0];
+  }),
   about('prim::dtype(Tensor a) -> int', ({ dtype }) => scalarTypeCode(dtype)),
   property('prim::device(Tensor a) -> Device', () => cpu),
   about('prim::layout(Tensor a) -> Layout', () => 0n),

@@ -14,10 +14,10 @@ import {
   symSame,
   Tuple,
   type IValue,
+  type SymInt,
 } from '@cresset/tensor';
 import type { OperatorRow } from '../../table/row.ts';
 import { binaryNumbers, type BinaryNumbers, requireReal } from './numbers.ts';
-import { sizesIn, type SizeList } from './size-lists.ts';
 
 /** Comparisons of numbers, strings, lists and other values. Strings compare by bytes, which byte strings do by nature. */
 
@@ -78,6 +78,11 @@ const equalNumbers = (negate: boolean): BinaryNumbers => ({
   returns: boolResult,
 });
 
+/** A list of whole numbers, or what such a list is worked out of. */
+type SizeList = List | readonly SymInt[];
+
+const sizesOf = (list: SizeList): readonly SymInt[] => (list instanceof List ? list.items.map(Number) : list);
+
 function equalityRows(name: string, negate: boolean): OperatorRow[] {
   const row = (overload: string, type: string): OperatorRow => ({
     schema: `aten::${name}.${overload}(${type} a, ${type} b) -> bool`,
@@ -89,7 +94,7 @@ function equalityRows(name: string, negate: boolean): OperatorRow[] {
     row('str', 'str'),
     row('device', 'Device'),
     row('enum', 'AnyEnumType'),
-    { ...row('int_list', 'int[]'), sizes: (a: SizeList, b: SizeList) => symSame(sizesIn(a)!, sizesIn(b)!) !== negate },
+    { ...row('int_list', 'int[]'), sizes: (a: SizeList, b: SizeList) => symSame(sizesOf(a), sizesOf(b)) !== negate },
     row('float_list', 'float[]'),
     row('bool_list', 'bool[]'),
     row('str_list', 'str[]'),

@@ -1,4 +1,4 @@
-import { Complex, symNe, type IValue, type SymInt } from '@cresset/tensor';
+import { Complex, type IValue } from '@cresset/tensor';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { truncateToInt, wrap } from './int64.ts';
@@ -53,15 +53,11 @@ const partTypes = 'int_bool bool_int float_bool bool_float float_int int_float i
   .map((pair) => pair.split('_'));
 
 export const conversionRows: readonly OperatorRow[] = [
-  { schema: 'aten::Bool.int(int a) -> bool', sizes: (a: SymInt) => symNe(a, 0), scalar: isTrue },
+  { schema: 'aten::Bool.int(int a) -> bool', scalar: isTrue },
   { schema: 'aten::Bool.float(float a) -> bool', scalar: isTrue },
   { schema: 'aten::Int.bool(bool a) -> int', scalar: toInt },
   { schema: 'aten::Int.float(float a) -> int', scalar: toInt },
-  {
-    schema: 'aten::Int.Scalar(Scalar a) -> int',
-    sizes: (a: SymInt) => (typeof a === 'number' ? null : a),
-    scalar: toInt,
-  },
+  { schema: 'aten::Int.Scalar(Scalar a) -> int', scalar: toInt },
   { schema: 'aten::Int.str(str a) -> int', scalar: (a) => parseInteger(a as string) },
   { schema: 'aten::Float.Scalar(Scalar a) -> float', scalar: (a) => Number(realOf(a)) },
   { schema: 'aten::Float.int(int a) -> float', scalar: Number },

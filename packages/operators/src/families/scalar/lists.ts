@@ -1,19 +1,9 @@
 import { BoolType, Complex, FloatType, IntType, StringType, TensorType, type Type } from '@cresset/ir';
-import { List, Tensor, type IValue, type SymInt } from '@cresset/tensor';
+import { List, Tensor, type IValue } from '@cresset/tensor';
 import { broadcastAll } from '../../kernels/broadcast.ts';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { valuesEqual } from './comparison.ts';
-import {
-  sizeAt,
-  sizeCount,
-  sizesBetween,
-  sizesIn,
-  sizesOfBoth,
-  sizesRepeated,
-  sumOfSizes,
-  type SizeList,
-} from './size-lists.ts';
 import { slicePositions } from './strings.ts';
 import { wrap } from './int64.ts';
 import { formatValue } from './value-format.ts';
@@ -154,16 +144,11 @@ function sum(values: readonly IValue[], zero: IValue): IValue {
 }
 
 export const listRows: readonly OperatorRow[] = [
-  { schema: 'aten::len.t(t[] a) -> int', sizes: sizeCount, scalar: (a) => BigInt(items(a).length) },
+  { schema: 'aten::len.t(t[] a) -> int', scalar: (a) => BigInt(items(a).length) },
   { schema: 'aten::len.any(Any[] a) -> int', scalar: (a) => BigInt(items(a).length) },
-  {
-    schema: 'aten::list.t(t[] l) -> t[]',
-    sizes: sizesIn,
-    scalar: (l) => new List(asList(l).elementType, [...items(l)]),
-  },
+  { schema: 'aten::list.t(t[] l) -> t[]', scalar: (l) => new List(asList(l).elementType, [...items(l)]) },
   {
     schema: 'aten::copy.t(t[](a) self) -> t[]',
-    sizes: sizesIn,
     scalar: (self) => new List(asList(self).elementType, [...items(self)]),
   },
   {
@@ -215,12 +200,10 @@ export const listRows: readonly OperatorRow[] = [
   },
   {
     schema: 'aten::__getitem__.t(t[](a) list, int idx) -> t(*)',
-    sizes: sizeAt,
     scalar: (list, index) => items(list)[normalizeIndex(index as bigint, items(list).length)],
   },
   {
     schema: 'aten::select.t(t[](a) list, int idx) -> t(*)',
-    sizes: sizeAt,
     scalar: (list, index) => items(list)[normalizeIndex(index as bigint, items(list).length)],
   },
   {
@@ -232,12 +215,10 @@ export const listRows: readonly OperatorRow[] = [
   },
   {
     schema: 'aten::slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]',
-    sizes: sizesBetween,
     scalar: (list, start, end, step) => slice(asList(list), start, end, step as bigint),
   },
   {
     schema: 'aten::add.t(t[] a, t[] b) -> t[]',
-    sizes: sizesOfBoth,
     scalar: (a, b) => new List(asList(a).elementType, [...items(a), ...items(b)]),
   },
   {
@@ -249,12 +230,10 @@ export const listRows: readonly OperatorRow[] = [
   },
   {
     schema: 'aten::mul.left_t(t[] l, int n) -> t[]',
-    sizes: sizesRepeated,
     scalar: (list, count) => new List(asList(list).elementType, repeat(asList(list), count as bigint)),
   },
   {
     schema: 'aten::mul.right_(int n, t[] l) -> t[]',
-    sizes: (count: SymInt, list: SizeList) => sizesRepeated(list, count),
     scalar: (count, list) => new List(asList(list).elementType, repeat(asList(list), count as bigint)),
   },
   {
@@ -324,7 +303,6 @@ export const listRows: readonly OperatorRow[] = [
       { schema: `aten::all.${name}(${name}[] self) -> bool`, scalar: (self) => items(self).every(isTruthy) },
       {
         schema: `aten::sum.${name}(${name}[] self) -> ${name === 'float' ? 'float' : 'int'}`,
-        ...(name === 'int' ? { sizes: sumOfSizes } : {}),
         scalar: (self) => sum(items(self), name === 'float' ? 0 : 0n),
       },
     ],

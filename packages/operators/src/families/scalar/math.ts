@@ -1,5 +1,5 @@
 import { formatFloat } from '@cresset/ir';
-import { Complex, symLt, symMul, type SymInt } from '@cresset/tensor';
+import { Complex } from '@cresset/tensor';
 import { erf, erfc, lgamma, roundToEven } from '@cresset/tensorexpr';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
@@ -66,7 +66,6 @@ function predicate(name: string, test: (a: number) => boolean, combine: 'some' |
 export const mathRows: readonly OperatorRow[] = [
   ...unaryNumbers('neg', {
     int: (a) => wrap(-a),
-    sizes: (a) => symMul(a, -1),
     float: (a) => -a,
     complex: complex.negate,
     returns: { int: 'int', float: 'float' },
@@ -119,11 +118,7 @@ export const mathRows: readonly OperatorRow[] = [
   ...predicate('isnan', Number.isNaN, 'some'),
   ...predicate('isinf', (a) => Math.abs(a) === Infinity, 'some'),
   ...predicate('isfinite', Number.isFinite, 'every'),
-  {
-    schema: 'prim::abs.int(int a) -> int',
-    sizes: (a: SymInt) => (symLt(a, 0) ? symMul(a, -1) : a),
-    scalar: (a) => wrap((a as bigint) < 0n ? -(a as bigint) : (a as bigint)),
-  },
+  { schema: 'prim::abs.int(int a) -> int', scalar: (a) => wrap((a as bigint) < 0n ? -(a as bigint) : (a as bigint)) },
   { schema: 'prim::abs.float(float a) -> float', scalar: (a) => Math.abs(a as number) },
   { schema: 'prim::abs.complex(complex a) -> float', scalar: (a) => complex.magnitude(a as Complex) },
   {

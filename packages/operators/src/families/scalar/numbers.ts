@@ -82,8 +82,6 @@ export function binaryNumbers(name: string, operator: BinaryNumbers, scalarOverl
 
 export interface UnaryNumbers {
   readonly int?: (a: bigint) => IValue;
-  /** As `int`, of sizes that may be other numbers the next time. */
-  readonly sizes?: (a: SymInt) => SymInt;
   readonly float: (a: number) => IValue;
   readonly complex?: (a: Complex) => IValue;
   readonly returns: { readonly int: string; readonly float: string; readonly complex?: string };
@@ -91,11 +89,11 @@ export interface UnaryNumbers {
 
 /** The overloads of an operator on one number: `.int`, `.float`, `.complex` and `.Scalar`. */
 export function unaryNumbers(name: string, operator: UnaryNumbers): OperatorRow[] {
-  const { int, float, complex, returns, sizes } = operator;
+  const { int, float, complex, returns } = operator;
   const asInt: ScalarKernel = int ? (a) => int(a as bigint) : (a) => float(Number(a));
   const asFloat: ScalarKernel = (a) => float(a as number);
   const rows: OperatorRow[] = [
-    { schema: `aten::${name}.int(int a) -> ${returns.int}`, scalar: asInt, ...(sizes && { sizes }) },
+    { schema: `aten::${name}.int(int a) -> ${returns.int}`, scalar: asInt },
     { schema: `aten::${name}.float(float a) -> ${returns.float}`, scalar: asFloat },
   ];
   if (complex) {

@@ -1,6 +1,7 @@
 import { symbolicArguments, type OperatorRow } from '@cresset/operators';
 import type { IValue, SymInt } from '@cresset/tensor';
 import type { Instruction } from '../../interpreter/code/instruction.ts';
+import { scalarsOfSizes } from './scalars-of-sizes.ts';
 
 /** What an instruction is given: a value, or what a number or a list of numbers is worked out of. */
 export type SymbolicValue = IValue | SymInt | readonly SymInt[];
@@ -31,7 +32,7 @@ export function sizesMadeBy(
       return items.every((item) => item !== null) ? [items as SymInt[]] : null;
     }
     default: {
-      const sizes = rowOf(instruction)?.sizes as
+      const sizes = sizesOf(instruction) as
         | ((...args: unknown[]) => SymInt | readonly SymInt[] | boolean | null)
         | undefined;
       const made = sizes?.(...values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
@@ -39,6 +40,13 @@ export function sizesMadeBy(
       return made === undefined || made === null ? null : [made];
     }
   }
+}
+
+/** What an operator does with sizes, where its row or its name tells. */
+function sizesOf(instruction: Instruction): OperatorRow['sizes'] {
+  if (instruction.op !== 'OP' && instruction.op !== 'DIRECT') return undefined;
+  const { row, name } = instruction.operand;
+  return row?.sizes ?? scalarsOfSizes.get(name);
 }
 
 /** A number as a size; null for what is none. */
@@ -52,7 +60,7 @@ function asSize(value: unknown): SymInt | readonly SymInt[] | null {
 /** Whether an instruction may do with expressions what it does with whole numbers. */
 export function mayTakeSizes(instruction: Instruction): boolean {
   const row = rowOf(instruction);
-  return instruction.op === 'LIST_CONSTRUCT' || row?.sizes !== undefined || row?.takesSizes !== undefined;
+  return instruction.op === 'LIST_CONSTRUCT' || sizesOf(instruction) !== undefined || row?.takesSizes !== undefined;
 }
 
 /** Whether the kernels of an operator take expressions in the place of whole numbers. */
