@@ -56,7 +56,9 @@ export class JoinedLaunches {
       known.splice(MOST_KEPT);
     }
     const own = found.params.slice(0, found.params.length - starts.length);
-    return { ...found, x, params: [...paramsOfNow(own), ...starts], launches };
+    // Each is measured by itself.
+    const wishes = prepared.flatMap((each) => each.wishes);
+    return { ...found, x, params: [...paramsOfNow(own), ...starts], launches, wishes };
   }
 
   #make(launches: readonly Launch[], starts: readonly ParamExpr[]): PreparedKernel | null {

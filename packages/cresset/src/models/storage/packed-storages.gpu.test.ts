@@ -119,7 +119,7 @@ describe('elements narrower than a word', () => {
     await using model = await load(file, webgpu);
     // Sums of these numbers are exact, whatever the order.
     for (let call = 0; call < 4; call++) expect(values(await model.forward(...inputs))).toEqual(wanted);
-    expect(model.lastRun!.dispatches).toBeGreaterThan(5);
+    expect(model.lastRun!.dispatches).toBeGreaterThan(2);
     expect(model.lastRun!.replayed).toBe(model.lastRun!.dispatches);
   });
 
