@@ -130,6 +130,25 @@ describe('any launches of nests', () => {
   });
 });
 
+it('goes by what pays at sizes that are much larger too, where they may be', () => {
+  const launchesAt = (n: string, sizes: readonly number[]): number => {
+    const { program } = parseProgram(
+      `program:
+  @x: float32, 40000 bytes, given
+  @m: float32, 400 bytes, scratch
+  @out: float32, 40000 bytes, new
+  launch sum(i: ${n})
+    @m[i] = sum[k: ${n}](@x[i * ${n} + k])
+  launch sub(i: ${n}, j: ${n})
+    @out[i * ${n} + j] = @x[i * ${n} + j] - @m[i]
+`,
+      sizes,
+    );
+    return launchesOf(fuseLaunches(program, plainGpu, recorderOf())).length;
+  };
+  expect([launchesAt('100', []), launchesAt('s0', [100]), launchesAt('s0', [4])]).toEqual([1, 2, 1]);
+});
+
 it('makes of a program another one', () => {
   const { program, textOf } = parseProgram(`program:
   @x: float32, 512 bytes, given

@@ -85,6 +85,8 @@ function paysInAll(before: readonly Kernel[], after: readonly Kernel[], capabili
 
 /** A kernel of more nodes takes long to compile: chains are cut here. */
 const maxNodes = 400;
+/** So many times the sizes that a program is made at. */
+const muchLarger = 8;
 /** From a product with probabilities back to that with scores there are no more launches than this. */
 const maxAttention = 6;
 /** So far behind a launch is looked for one like it. */
@@ -245,7 +247,7 @@ class LaunchFuser {
       const rest = others.length > 0 ? this.recorder.prepare({ ...kernel, stores: others }) : null;
       if (others.length > 0 && !rest) continue;
       const after = [launch, rest].flatMap((each) => each?.kernel ?? []);
-      if (!paysInAll([kernel, consumer], after, this.capabilities)) continue;
+      if (!this.#paysAtSizes(() => paysInAll([kernel, consumer], after, this.capabilities))) continue;
       this.#replace([reader], reader, launch);
       if (!rest) return table.remove(at);
       this.#replace([at], at, rest);
@@ -257,7 +259,21 @@ class LaunchFuser {
   #merge(consumer: Kernel, producer: LoopNest, storage: Storage): Kernel | null {
     const merged = inlineProducer(consumer, producer, storage);
     const light = merged && this.lighten(merged);
-    return light && pays(light, consumer, producer, this.capabilities) ? light : null;
+    return light && this.#paysAtSizes(() => pays(light, consumer, producer, this.capabilities)) ? light : null;
+  }
+
+  /** Whether something pays at the sizes of now, and at others that are much larger: it serves for those too. */
+  #paysAtSizes(isWorth: () => boolean): boolean {
+    const { env } = this.program;
+    if (!isWorth()) return false;
+    if (!env) return true;
+    const sizes = env.symbols.map(({ value }) => value);
+    try {
+      sizes.forEach((size, symbol) => env.set(symbol, muchLarger * size));
+      return isWorth();
+    } finally {
+      sizes.forEach((size, symbol) => env.set(symbol, size));
+    }
   }
 
   /** Kernels of equally long loops that have nothing to do with each other are one. */
