@@ -251,14 +251,9 @@ export function denseStrides(
   return dense;
 }
 
-function isDense(sizes: readonly SymInt[], strides: readonly SymInt[]): boolean {
-  let isSo = true;
-  denseStrides(sizes, strides, (stride) => {
-    isSo = false;
-    return stride;
-  });
-  return isSo;
-}
+/** Whether all strides are such products. */
+const isDense = (sizes: readonly SymInt[], strides: readonly SymInt[]): boolean =>
+  !denseStrides(sizes, strides, () => -1).includes(-1);
 
 function areSameNow(a: readonly SymInt[], b: readonly SymInt[]): boolean {
   if (a.length !== b.length) return false;
