@@ -15,7 +15,7 @@ export type Verdict =
 const NUDGES: Partial<Record<ScalarType, number>> = { float16: 1e-3, float32: 3e-6, complex64: 3e-6, float64: 3e-11 };
 
 /** How many times as far apart two runs that only round in another order may be as one with other last digits is from the first. */
-const MORE_THAN_NUDGED = 4;
+const MORE_THAN_NUDGED = 8;
 
 /**
  * Runs a program as it was written and in another way, and compares call by call. One that PyTorch saves is what its file says, in both: PyTorch leaves out writes
@@ -42,7 +42,7 @@ export async function judge(program: Program, way: Way): Promise<Verdict> {
   const nudge = NUDGES[program.dtype];
   if (nudge !== undefined && !what.includes('internal')) {
     const far = distance(got[call], outcomes[call]);
-    for (const times of [1, 1.1, 1.2]) {
+    for (const times of [1, 1.1, 1.2, 1.3, 1.4, 1.5]) {
       const moved = file && (await way.pytorch!.take(program, times * nudge));
       const nudgedFile = moved && 'file' in moved ? moved.file : undefined;
       const nudged = await run(program, plain, times * nudge, nudgedFile);
