@@ -1,15 +1,17 @@
 // How long a page waits for its first answer that has nothing of the library yet, with this build and with another one, in turns:
-//   node scripts/bench-cold-load.mjs DIST [--runs N] [--device webgpu|cpu] [--models LIST] [--node]
+//   node scripts/bench-cold-load.mjs DIST [--runs N] [--device webgpu|cpu] [--models LIST|all] [--node]
+//   PYTHON=… node scripts/bench-cold-load.mjs --node --models LIST|all     beside PyTorch, whose import is not counted
 // DIST is the folder of the other build, `packages/cresset/dist` of an earlier commit. Each run is a browser context of its own, in which the digit
 // classifier is loaded and asked once, on the software adapter and on the host. With `--models` it is whole models of ../shared, whose bytes are in memory
 // when the time begins, on the host unless a device is named; with `--node` each run is a process of Node, and processor time is that of the thread
-// that waits, where it is the whole browser's otherwise. `pnpm build` comes first. Times differ with whatever else the machine does; both builds are in the same run, and the ratio of their medians is what counts.
+// that waits, where it is the whole browser's otherwise; there the greatest memory of the
+// process is told as well, beyond what it held before. `pnpm build` comes first. Times differ with whatever else the machine does; both builds are in the same run, and the ratio of their medians is what counts.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { chromium } from 'playwright';
-import { firstCalls, modelFolder, timeFirstAnswer } from './cold-load/model-calls.mjs';
+import { firstCalls, modelFolder, modelNames, timeFirstAnswer } from './cold-load/model-calls.mjs';
 import { inFreshPage } from './fresh-page.mjs';
 import { processorSecondsOf } from './machine/browser-processor-time.mjs';
 import { launchOptions } from './machine/gpu-lanes.mjs';
@@ -27,9 +29,11 @@ const {
     node: { type: 'boolean', default: false },
   },
 });
-if (!other) throw new Error('which build is it to be compared with? Name the folder with its files');
+const python = process.env.PYTHON;
+if (!other && !(inNode && python))
+  throw new Error('what is it to be compared with? Name the folder of another build, or set PYTHON and --node');
 if (inNode && !models) throw new Error('which models are to be loaded in Node? Name them with --models');
-const names = models?.split(',') ?? ['digits'];
+const names = models === 'all' ? modelNames() : (models?.split(',') ?? ['digits']);
 const devices = chosenDevices ?? (models ? ['cpu'] : ['webgpu', 'cpu']);
 const digits = JSON.parse(readFileSync(fromRoot('apps/playground/public/models/digits.json'), 'utf8'));
 
@@ -71,37 +75,51 @@ async function coldInNode(dist, device, name) {
   return JSON.parse(stdout.trim().split('\n').at(-1));
 }
 
+async function coldInPyTorch(name) {
+  const { path, calls } = firstCalls(name);
+  const script = fromRoot('scripts/cold-load/in-pytorch.py');
+  const asked = promisify(execFile)(python, [script, modelFolder + path]);
+  asked.child.stdin.end(JSON.stringify(calls));
+  return JSON.parse((await asked).stdout);
+}
+
 const median = (values) => {
   const sorted = values.toSorted((a, b) => a - b);
   return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 };
 
-/** Both builds in turns; prints what they took. */
-async function compare(label, load) {
-  const builds = [fromRoot('packages/cresset/dist/'), other];
-  const times = builds.map(() => []);
+const UNITS = { peak: 'MB' };
+
+/** Both in turns; prints what they took. */
+async function compare(label, load, { name: otherName, load: loadOther }) {
+  const loads = [load, loadOther];
+  const times = loads.map(() => []);
   // The first of each warms the browser itself, and the system's cache of files.
   for (let run = -1; run < Number(runs); run++) {
-    for (const [at, dist] of builds.entries()) {
-      const measured = await load(dist);
+    for (const [at, each] of loads.entries()) {
+      const measured = await each();
       if (run >= 0) times[at].push(measured);
     }
   }
   for (const kind of Object.keys(times[0][0])) {
     const [own, others] = times.map((each) => median(each.map((measured) => measured[kind])));
-    const figures = `${own.toFixed(0)} ms, the other build ${others.toFixed(0)} ms, ratio ${(own / others).toFixed(2)}`;
+    const unit = UNITS[kind] ?? 'ms';
+    const figures = `${own.toFixed(0)} ${unit}, ${otherName} ${others.toFixed(0)} ${unit}, ratio ${(own / others).toFixed(2)}`;
     console.log(`${label}${kind === 'clock' ? '' : `, ${kind}`}: ${figures}`);
   }
 }
 
 const browser = inNode ? null : await chromium.launch(launchOptions);
+const ownBuild = fromRoot('packages/cresset/dist/');
 try {
   for (const name of names) {
     for (const device of devices) {
       const loadIn = models ? coldModel : coldDigits;
-      await compare(models ? `${name}, ${device}` : device, (dist) =>
-        inNode ? coldInNode(dist, device, name) : loadIn(browser, dist, device, name),
-      );
+      const loadBuild = (dist) => (inNode ? coldInNode(dist, device, name) : loadIn(browser, dist, device, name));
+      const peer = other
+        ? { name: 'the other build', load: () => loadBuild(other) }
+        : { name: 'PyTorch', load: () => coldInPyTorch(name) };
+      await compare(models ? `${name}, ${device}` : device, () => loadBuild(ownBuild), peer);
     }
   }
 } finally {

@@ -1,5 +1,5 @@
-// One cold load in this process, which has nothing of the library but its page module: `in-node.mjs DIST MODEL DEVICE`. Prints milliseconds by the clock, and
-// of the processor in this thread, where the system tells.
+// One cold load in this process, which has nothing of the library but its page module: `in-node.mjs DIST MODEL DEVICE`. Prints milliseconds by the clock and
+// of the processor in this thread, where the system tells, and by how many MB the process' memory grew at its greatest.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,5 +14,8 @@ const processorSeconds = () =>
 const { path, calls } = firstCalls(name);
 const bytes = new Uint8Array(readFileSync(modelFolder + path));
 const cresset = await import(pathToFileURL(join(dist, 'cresset.js')).href);
-console.log(JSON.stringify(await timeFirstAnswer({ cresset, bytes, calls, device, processorSeconds })));
+const before = process.memoryUsage.rss();
+const times = await timeFirstAnswer({ cresset, bytes, calls, device, processorSeconds });
+const peak = (process.resourceUsage().maxRSS * 1024 - before) / 1e6;
+console.log(JSON.stringify({ ...times, peak }));
 process.exit(0);

@@ -1,8 +1,11 @@
 // The first answer of whole models: what is called until there is one, of the first case that is recorded for each.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const modelFolder = fileURLToPath(new URL('../../../shared/models/', import.meta.url));
+
+/** The models of the folder that have a file and cases of it. */
+export const modelNames = () => readdirSync(modelFolder).filter((name) => firstCalls(name) !== null);
 
 /**
  * The file and the calls of a model of the folder, and what the last of them gives; null where it is not there. Tensors are `{ dtype, shape, base64 }`.
@@ -13,6 +16,7 @@ export function firstCalls(name) {
   if (!existsSync(`${folder}cases.jsonl`)) return null;
   const cases = readFileSync(`${folder}cases.jsonl`, 'utf8').split('\n').filter(Boolean);
   const found = cases.map((line) => JSON.parse(line)).find((each) => each.file === file);
+  if (!found) return null;
   const { entry = 'forward', calls, rtol, atol } = found;
   const named = calls.map((call) => ({
     method: call.entry ?? entry,
