@@ -99,7 +99,8 @@ export class Statements {
       () => `${base} += ${value}`,
       () => `${base} *= ${number}`,
       () => `torch.add(${value}, ${number}, out=${base})`,
-      () => `torch.mul(${value}, ${e.name()}, out=${target})`,
+      // Of no other sizes: memory that grew over what is read is read in an order that nothing defines.
+      () => `torch.mul((${value}).expand_as(${target}), ${e.name()}.expand_as(${target}), out=${target})`,
     ])();
   }
 
