@@ -20,7 +20,13 @@ import {
 import type { DeviceCapabilities } from '@cresset/tensorexpr';
 import { boxingOf, tensorsOf, type Boxing } from '../table/boxing.ts';
 import { copyPieces, lowerCopy } from '../kernels/copy.ts';
-import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from '../kernels/dimensions.ts';
+import {
+  assertNoInternalOverlap,
+  assertNoOverlap,
+  meetsElsewhere,
+  overlapsItself,
+  sizesText,
+} from '../kernels/dimensions.ts';
 import { check, isKernelRefusal } from '../kernels/errors.ts';
 import { finish, isInPieces, type Pieces } from '../kernels/loops/pieces.ts';
 import {
@@ -156,8 +162,7 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
     const [target] = targets;
     const [result] = checkedShapes(call)!;
     prepareTarget(target, result, row, unboxed);
-    // What lies elsewhere in the same memory is read before it is written over.
-    if (tensorsOf(unboxed).every((read) => read === target || read.storage !== target.storage)) {
+    if (isReadAsWritten(target, unboxed)) {
       yield* pointwisePieces(from, unboxed, target);
       return targets;
     }
@@ -181,6 +186,10 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
   }
   return targets;
 }
+
+/** Whether each element of a tensor that arguments are of is read where it is written, and nowhere else. */
+const isReadAsWritten = (target: Tensor, args: Arguments): boolean =>
+  !tensorsOf(args).some((read) => meetsElsewhere(target, read));
 
 /** Whether the row's kernels may write their result to `self` right away: it is all of it, and nothing else is read there. */
 export function canWriteOver(
@@ -477,10 +486,11 @@ export function computeCallOnDevice(
   const targets = targetsOf(row, unboxed);
   if (source.pointwise && !involvesComplex(unboxed, targets)) {
     prepareTarget(targets[0], shapes![0], row, unboxed);
-    lowerPointwise(source, unboxed, targets[0], context, openUp);
-    return targets;
-  }
-  if (source.lower && canWriteOver(targets[0], row, args, shapes)) {
+    if (isReadAsWritten(targets[0], unboxed)) {
+      lowerPointwise(source, unboxed, targets[0], context, openUp);
+      return targets;
+    }
+  } else if (source.lower && canWriteOver(targets[0], row, args, shapes)) {
     source.lower(args as never, targets, context);
     return targets;
   }

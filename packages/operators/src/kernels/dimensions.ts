@@ -1,4 +1,5 @@
 import {
+  symAdd,
   symCompare,
   symEq,
   symGt,
@@ -11,6 +12,8 @@ import {
   symFloorDiv,
   symGe,
   symMod,
+  symSame,
+  symSub,
   textOf,
 } from '@cresset/tensor';
 import type { HostContext } from '../table/row.ts';
@@ -153,6 +156,27 @@ export function overlapsPartially(a: Tensor, b: Tensor): boolean {
   if (same) return false;
   return a.storageOffset < b.storageOffset + b.numel && b.storageOffset < a.storageOffset + a.numel;
 }
+
+/**
+ * Whether a tensor that is written may be read at other places meanwhile, through a view that lies otherwise in the same memory. PyTorch refuses those
+ * of which it is certain, and reads the others in the order of its loops: here all is read before anything is written.
+ */
+export function meetsElsewhere(written: Tensor, read: Tensor): boolean {
+  if (written === read || written.storage !== read.storage) return false;
+  if (written.openOffset || read.openOffset) return true;
+  const isAlike =
+    symEq(written.symStorageOffset, read.symStorageOffset) &&
+    symSame(written.symSizes, read.symSizes) &&
+    symSame(written.symStrides, read.symStrides);
+  return !isAlike && symLt(written.symStorageOffset, endOf(read)) && symLt(read.symStorageOffset, endOf(written));
+}
+
+/** Behind the last element of a tensor, in elements of its storage. */
+const endOf = ({ symSizes: sizes, symStrides: strides, symStorageOffset }: Tensor): SymInt =>
+  strides.reduce<SymInt>(
+    (end, stride, dim) => symAdd(end, symMul(symSub(sizes[dim], 1), stride)),
+    symAdd(symStorageOffset, 1),
+  );
 
 /** As `assertNoInternalOverlap`, for a tensor written while another one is read; where they may not be the same either,
  * `strictly` (at::assert_no_partial_overlap, at::assert_no_overlap). */

@@ -30,6 +30,14 @@ export const mutatingPrograms = {
   'turned over in place': ['v = x + 0', 'v.copy_(v.flip(0))', 'v.add_(x)', 'return v'],
   'written in parts': ['v = torch.zeros_like(x)', 'v[1:] = x[:-1]', 'v[:-1] += y[1:]', 'return v * 2'],
   'written in parts that overlap': ['v = x * 1', 'v[1:] = v[:-1] * 2', 'v[:-1] = v[1:] + y[1:]', 'return v'],
+  'written while other parts are read': [
+    'v = x.repeat(2, 1)',
+    'v.add_(v.narrow(1, v.size(1) // 2, 1))',
+    'w = v[:, 1:]',
+    'w.sub_(v[:, :-1], alpha=2)',
+    'torch.mul(x.narrow(0, x.size(0) // 3, 1).expand_as(x), y, out=x)',
+    'return (v, x)',
+  ],
   'written through a view': ['v = x * 2', 'w = v[::2]', 'w.mul_(0)', 'w.add_(y[:w.size(0)])', 'return (v, w + 1)'],
   'written through a view of two dimensions': [
     'v = torch.cat([x, y])',
