@@ -55,6 +55,13 @@ describe('expressions of sizes', () => {
     expect(symMul(symAdd(s, 1), t)).toBe(symAdd(t, symMul(t, s)));
     expect(symSub(symAdd(s, 1), s)).toBe(1);
     expect(symFloorDiv(symMul(s, 6), 3)).toBe(symMul(2, s));
+    const row = symAdd(s, t);
+    expect(symFloorDiv(symMul(s, row), row)).toBe(s);
+    expect(symFloorDiv(symMul(symAdd(row, 1), symMul(row, 2)), row)).toBe(symAdd(symMul(row, 2), 2));
+    // No term of one is a term of the other.
+    expect(hint(symFloorDiv(symAdd(symMul(s, s), symMul(t, t)), row))).toBe(
+      Math.floor((hint(s) ** 2 + hint(t) ** 2) / hint(row)),
+    );
     expect(symMod(symMul(s, 4), 4)).toBe(0);
     expect(symMax(symAdd(s, 1), s)).toBe(symAdd(s, 1));
     expect(symMin(s, 1)).toBe(1);

@@ -272,33 +272,34 @@ function sumOf(env: ShapeEnv, sums: readonly ReadonlyMap<string, Term>[]): SymIn
 const textOfTerm = (key: string, { coefficient }: Term): string =>
   key === '' ? `${coefficient}` : coefficient === 1 ? key : `${coefficient}*${key}`;
 
-/** A sum divided by a product that divides each of its terms; null where one is left. */
+/** A sum divided by another one, term by term, the greatest first; null where something is left whatever symbols stand for. */
 function quotientOf(env: ShapeEnv, size: SymInt, by: SymInt): SymInt | null {
-  const [divisor, ...others] = termsOf(by).values();
-  if (others.length > 0) return ratioOf(size, by);
-  const quotients = new Map<string, Term>();
-  for (const { coefficient, factors } of termsOf(size).values()) {
-    const left = [...factors];
+  const divisor = leadOf(by);
+  let quotient: SymInt = 0;
+  let left = size;
+  for (let steps = 0; left !== 0; steps++) {
+    const { coefficient, factors } = leadOf(left);
+    const others = [...factors];
     for (const factor of divisor.factors) {
-      const at = left.indexOf(factor);
+      const at = others.indexOf(factor);
       if (at < 0) return null;
-      left.splice(at, 1);
+      others.splice(at, 1);
     }
-    if (coefficient % divisor.coefficient !== 0) return null;
-    const key = left.map(({ text }) => text).join('*');
-    quotients.set(key, { coefficient: coefficient / divisor.coefficient, factors: left });
+    if (coefficient % divisor.coefficient !== 0 || steps === MOST_STEPS) return null;
+    const key = others.map(({ text }) => text).join('*');
+    const term = new Map([[key, { coefficient: coefficient / divisor.coefficient, factors: others }]]);
+    quotient = sumOf(env, [termsOf(quotient), term]);
+    left = symSub(left, symMul(sumOf(env, [term]), by));
   }
-  return sumOf(env, [quotients]);
+  return quotient;
 }
 
-/** How many times a sum is another one; null where it is no whole number of times that, whatever symbols stand for. */
-function ratioOf(size: SymInt, by: SymInt): number | null {
-  const [terms, divisors] = [termsOf(size), termsOf(by)];
-  let ratio: number | null = null;
-  for (const [key, { coefficient }] of divisors) {
-    const own = (terms.get(key)?.coefficient ?? 0) / coefficient;
-    if (!Number.isInteger(own) || own !== (ratio ?? own)) return null;
-    ratio = own;
-  }
-  return terms.size === divisors.size ? ratio : null;
-}
+/** Sums of more terms are divided by none. */
+const MOST_STEPS = 8;
+
+/** The term of the highest degree, one of several by its factors. */
+const leadOf = (size: SymInt): Term =>
+  [...termsOf(size)].reduce((lead, each) => {
+    const degrees = each[1].factors.length - lead[1].factors.length;
+    return degrees > 0 || (degrees === 0 && each[0] > lead[0]) ? each : lead;
+  })[1];
