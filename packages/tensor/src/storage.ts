@@ -26,6 +26,29 @@ export interface StorageSource {
   released(): void;
 }
 
+/**
+ * Memory on a device in which storages have their elements row by row, with room behind each row. Storages whose rows begin alike share it: one that grew
+ * out of another has more of each row.
+ */
+export interface RowMemory {
+  /** The memory itself, rows and room. */
+  readonly storage: Storage;
+  readonly rows: number;
+  /** So many elements of each row, one row behind the other, in a storage of its own. */
+  packed(row: number): Storage;
+  /** Another storage has its elements here. */
+  take(): void;
+  /** One of them has its elements here no longer. */
+  give(): void;
+}
+
+/** Where a storage has its elements in such memory. */
+export interface RowsOfStorage {
+  readonly memory: RowMemory;
+  /** Elements of each row that are the storage's. */
+  readonly row: number;
+}
+
 /** Host copies of what was read from a source and went to a device stay up to this size: small work is done on the host. */
 export const KEPT_ON_HOST_BYTES = 64 << 10;
 
@@ -105,6 +128,8 @@ export class Storage {
   #host: HostArray | null;
   #hostType: ScalarType;
   #copy: DeviceCopy | null = null;
+  /** The same elements once more, or in the place of those. */
+  #rows: RowsOfStorage | null = null;
   #disposed = false;
   #writes = 0;
   /** Of a storage that is read when it is needed: kept until its bytes are written to, since a device may lose them. */
@@ -147,8 +172,15 @@ export class Storage {
   }
 
   /** Stands for memory that a plan has of the device: it has no elements itself. */
-  static planned(dtype: ScalarType, count: number): Storage {
-    return new Storage(count * elementSize(dtype), null, dtype);
+  static planned(dtype: ScalarType, count: SymInt): Storage {
+    return new Storage(hint(count) * elementSize(dtype), null, dtype).#withSymbols(dtype, count);
+  }
+
+  /** A storage whose elements lie in rows of memory that is there. */
+  static inRows(dtype: ScalarType, rows: RowsOfStorage): Storage {
+    const storage = new Storage(rows.memory.rows * rows.row * elementSize(dtype), null, dtype);
+    storage.moveToRows(rows);
+    return storage;
   }
 
   /** A storage whose bytes are read when something first needs them: `toHost()` has to be awaited before they are used. */
@@ -161,11 +193,15 @@ export class Storage {
 
   /** A storage of `count` elements whose contents the device is about to write. */
   static onDevice(memory: DeviceMemory, dtype: ScalarType, count: SymInt): Storage {
-    const storage = new Storage(hint(count) * elementSize(dtype), null, dtype);
-    if (typeof count !== 'number') storage.#symBytes = symMul(count, elementSize(dtype)) as SymNode;
+    const storage = new Storage(hint(count) * elementSize(dtype), null, dtype).#withSymbols(dtype, count);
     const layout = realType(dtype);
     storage.#adopt({ memory, layout, buffer: storage.#allocate(memory, layout) });
     return storage;
+  }
+
+  #withSymbols(dtype: ScalarType, count: SymInt): this {
+    if (typeof count !== 'number') this.#symBytes = symMul(count, elementSize(dtype)) as SymNode;
+    return this;
   }
 
   /** Size in host layout, bytes. */
@@ -197,7 +233,38 @@ export class Storage {
 
   /** Whether a device copy is there and up to date. */
   get isOnDevice(): boolean {
-    return this.#deviceCopy() !== null;
+    return this.#deviceCopy() !== null || this.rows !== null;
+  }
+
+  /** The rows that its elements lie in; null where they lie in none. */
+  get rows(): RowsOfStorage | null {
+    const rows = this.#rows;
+    if (!rows || rows.memory.storage.isOnDevice) return rows;
+    this.#leaveRows();
+    this.#isLost = !this.#host && !this.#source && !this.#copy;
+    return null;
+  }
+
+  /** Its elements, which stay what they are, are in rows of this memory now. */
+  moveToRows(rows: RowsOfStorage): void {
+    rows.memory.take();
+    this.#leaveRows();
+    this.#rows = rows;
+  }
+
+  #leaveRows(): void {
+    this.#rows?.memory.give();
+    this.#rows = null;
+  }
+
+  /** Gets a copy on the device whose rows lie one behind the other, where its elements lie in rows with room alone. */
+  #pack(): void {
+    const rows = this.#host || this.#deviceCopy() ? null : this.rows;
+    if (!rows) return;
+    const packed = rows.memory.packed(rows.row);
+    const copy = packed.#copy!;
+    packed.#forgetDeviceCopy();
+    this.#adopt(copy);
   }
 
   /** Whether nothing has asked for its bytes so far. */
@@ -213,7 +280,7 @@ export class Storage {
     if (this.#disposed) return 0;
     const onHost = this.#host?.byteLength ?? 0;
     const copy = this.#deviceCopy();
-    const onDevice = copy?.buffer.byteLength ?? 0;
+    const onDevice = (copy?.buffer.byteLength ?? 0) + (this.rows ? this.byteLength : 0);
     const held = copy?.memory.isOfHost ? Math.max(onHost, onDevice) : onHost + onDevice;
     return held || !this.#source ? held : this.byteLength;
   }
@@ -328,6 +395,7 @@ export class Storage {
     watch?.writes(this);
     this.#hostCopy();
     this.#dropDeviceCopy();
+    this.#leaveRows();
     this.#source = null;
     this.#narrowing = null;
     this.#writes++;
@@ -340,6 +408,7 @@ export class Storage {
 
   /** Brings the host copy up to date. The device copy stays. Rejects with a CressetError. */
   async toHost(): Promise<void> {
+    this.#pack();
     const copy = this.#deviceCopy();
     if (this.#host || this.#disposed) return;
     if (this.#isLost) throw lost();
@@ -366,6 +435,7 @@ export class Storage {
 
   /** The device buffer for reading, made and filled on first use. `layout` is what `layoutOf` says of the tensor that reads. */
   deviceBuffer(memory: DeviceMemory, layout: DeviceLayout): DeviceBuffer {
+    this.#pack();
     const copy = this.#deviceCopy();
     const own = layoutOfParts(layout);
     if (copy && copy.memory === memory && copy.layout === own) return copy.buffer;
@@ -399,6 +469,7 @@ export class Storage {
   /** The device buffer for writing: the host copy is stale from now on. */
   deviceBufferForWriting(memory: DeviceMemory, layout: DeviceLayout): DeviceBuffer {
     const buffer = this.deviceBuffer(memory, layout);
+    this.#leaveRows();
     this.#host = null;
     this.#source = null;
     this.#narrowing = null;
@@ -410,6 +481,7 @@ export class Storage {
   canReachDevice(memory: DeviceMemory, layout: DeviceLayout): boolean {
     const copy = this.#deviceCopy();
     if (layout === 'half' && !this.#narrowing) return false;
+    if (!copy && this.rows?.memory.storage.canReachDevice(memory, layout)) return true;
     return this.#host !== null || (copy !== null && copy.memory === memory && copy.layout === layoutOfParts(layout));
   }
 
@@ -418,6 +490,7 @@ export class Storage {
     this.#disposed = true;
     this.#host = null;
     this.#dropDeviceCopy();
+    this.#leaveRows();
   }
 
   /** The copy on a device, given up where it turns out that the device had no memory for it. */
@@ -425,7 +498,7 @@ export class Storage {
     const copy = this.#copy;
     if (!copy?.buffer.isLost) return copy;
     this.#dropDeviceCopy();
-    this.#isLost = !this.#host && !this.#source;
+    this.#isLost = !this.#host && !this.#source && !this.#rows;
     return null;
   }
 
@@ -437,9 +510,13 @@ export class Storage {
   #dropDeviceCopy(): void {
     const copy = this.#copy;
     if (!copy) return;
+    this.#forgetDeviceCopy();
+    copy.memory.release(copy.buffer);
+  }
+
+  #forgetDeviceCopy(): void {
     this.#copy = null;
     abandoned.unregister(this);
-    copy.memory.release(copy.buffer);
   }
 }
 

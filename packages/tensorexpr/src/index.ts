@@ -35,6 +35,7 @@ export {
 } from './kernels/running-softmax.ts';
 export { sharedTiles } from './schedules/running-softmax-schedule.ts';
 export { packOperands } from './fusion/pack-operands.ts';
+export { exactQuotient, partRows, type RowsApart } from './fusion/part-rows.ts';
 export * from './expressions/rational-functions.ts';
 export * from './expressions/scalar-functions.ts';
 export { computesDoubles } from './kernels/precision.ts';
@@ -55,6 +56,7 @@ export {
 export * from './kernels/signature.ts';
 export { paramsOfNow, SizedKernels } from './kernels/sized-kernels.ts';
 export { withSizesOfNow } from './kernels/sizes-of-now.ts';
+export { splitJoin, type SplitJoin } from './fusion/split-join.ts';
 export { splitStores } from './kernels/split-stores.ts';
 export { chunkCandidates, scheduleCandidates } from './tuning/schedule-candidates.ts';
 export {

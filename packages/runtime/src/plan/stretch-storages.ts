@@ -11,6 +11,7 @@ import {
 } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
+import { GrowingRows } from './growing-rows.ts';
 import { inputsOf, type KeptValue, type KeptValues } from './kept-values.ts';
 import { numbersOf, stepsOf, type LaunchProgram } from './program/launch-program.ts';
 
@@ -50,6 +51,8 @@ export class StretchStorages {
   /** Those that have to be worked out once more. */
   readonly #stale: KeptStorage[] = [];
   readonly #fresh: NewStorage[] = [];
+  /** Those that lie in the memory of what was found. */
+  readonly #grown: { readonly at: number; readonly home: number; readonly row: SymInt }[] = [];
   /** Those that the host computes and that outlive the stretch. */
   readonly #handedOut: number[] = [];
   /** Of what the host computed, for launches to read. */
@@ -66,11 +69,12 @@ export class StretchStorages {
     const numbers = numbersOf(program);
     const made = new Set<number>();
     for (const [storage, at] of numbers) {
-      const { kind, dtype, copy = null } = program.storages.get(storage)!;
+      const { kind, dtype, copy = null, home, row } = program.storages.get(storage)!;
       if (kind === 'fixed' || kind === 'faults') {
         this.#fixed.push({ at, storage: copy ?? storage });
         if (copy) this.#copies.push(copy);
       } else if (kind === 'computed') this.#handedOut.push(at);
+      else if (kind === 'grown') this.#grown.push({ at, home: numbers.get(home!)!, row: row! });
       else if (kind === 'new' || kind === 'copied') {
         const count = symFloorDiv(storage.symBytes ?? storage.byteLength, elementSize(dtype));
         this.#fresh.push({ at, from: copy, dtype, count });
@@ -124,6 +128,10 @@ export class StretchStorages {
       now[at] = storage;
       ledger?.own(storage);
     }
+    for (const { at, home, row } of this.#grown) {
+      now[at] = GrowingRows.of(now[home])!.upTo(hint(row));
+      ledger?.own(now[at]);
+    }
     if (ledger) for (const at of this.#handedOut) ledger.own(now[at]);
     for (let at = 0; at < bound.length; at++) {
       const { storage, layout, stored, isPassing } = bound[at];
@@ -138,7 +146,7 @@ export class StretchStorages {
 
   /** Gives up what was made for a replay that failed. */
   undo(): void {
-    for (const { at } of this.#fresh) this.now[at]?.dispose();
+    for (const { at } of [...this.#fresh, ...this.#grown]) this.now[at]?.dispose();
   }
 
   /** Ends a replay, also one that failed on its way: what it worked with is not the stretch's, and may be large. */

@@ -30,6 +30,7 @@ import {
   type AttributeOrigin,
   type LiveIn,
 } from './recording/live-in.ts';
+import { RowsOfStretch } from './rows-of-stretch.ts';
 import { likenessOf } from './seen-visits.ts';
 import { StretchStorages } from './stretch-storages.ts';
 
@@ -86,6 +87,7 @@ export class Stretch {
   readonly #cleared: readonly number[];
   readonly #storages: StretchStorages;
   readonly #bound: BoundProgram;
+  readonly #rows: RowsOfStretch;
 
   /** What it does, for people to read; null where that is not kept. */
   program: LaunchProgram | null;
@@ -118,6 +120,7 @@ export class Stretch {
     this.#serials = storages.map(([{ serial }]) => serial);
     this.#bound = bindProgram(program, device, recorder);
     this.#storages = new StretchStorages(program, this.#bound.bound, kept);
+    this.#rows = new RowsOfStretch(program, device);
     this.#computed = this.#steps.map(() => null);
     this.#computedOnHost = this.#hostSteps.map(() => null);
     this.onHost = countNames(this.#hostSteps.map(({ step }) => step.name));
@@ -171,6 +174,7 @@ export class Stretch {
       if (liveIn >= 0 && (values[liveIn] as Tensor).storage !== storage) return false;
     }
     const { sizes } = this.#bound;
+    if (sizes && !this.#rows.match(storages, sizes.env)) return false;
     if (sizes && !(sizes.env.holds() && sizes.fit(device))) return false;
     return this.#storages.canReachDevice(device);
   }
@@ -292,6 +296,7 @@ export class Stretch {
     const { ledger } = execution;
     const rewind = this.#draws.length > 0 ? execution.context.generator.mark?.() : undefined;
     try {
+      this.#rows.take(storages.now);
       const buffers = storages.open(device, ledger);
       this.#fillNumbers(execution.context);
       recorder.replay(this.#bound.list, buffers, this.#numbers);

@@ -4,6 +4,7 @@ import type { LaunchProgram } from '../program/launch-program.ts';
 import { programOf } from '../program/recorded-program.ts';
 import type { Recording } from '../recording/recording.ts';
 import { fuseLaunches, launchCost } from './fuse-launches.ts';
+import { growInPlace } from './grow-in-place.ts';
 import { joinLaunches, orderLaunches } from './join-launches.ts';
 import { KeptParameters } from './keep-parameters.ts';
 import { planScratch } from './plan-scratch.ts';
@@ -29,7 +30,7 @@ export function makeProgram(
   recorder: LaunchRecorder,
   { kept, ...limits }: ProgramLimits,
 ): LaunchProgram {
-  const recorded = programOf(recording, end, kept);
+  const recorded = growInPlace(programOf(recording, end, kept), recorder, device.capabilities);
   const optimise = (sharesBuffers: boolean): LaunchProgram | null =>
     optimiseProgram(recorded, device, recorder, { ...limits, room: kept && kept.room, sharesBuffers });
   return optimise(true) ?? optimise(false)!;

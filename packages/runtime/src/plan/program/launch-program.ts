@@ -1,5 +1,15 @@
 import type { OperatorRow } from '@cresset/operators';
-import type { DeviceLayout, IValue, OpenNumber, ScalarType, ShapeEnv, Storage, Tensor } from '@cresset/tensor';
+import type {
+  DeviceLayout,
+  IValue,
+  OpenNumber,
+  ScalarType,
+  ShapeEnv,
+  Storage,
+  SymInt,
+  SymNode,
+  Tensor,
+} from '@cresset/tensor';
 import type { Kernel, PreparedLaunch } from '@cresset/tensorexpr';
 import type { MadeValue } from '../made-value.ts';
 import type { HostStep } from '../recording/host-step.ts';
@@ -127,6 +137,8 @@ export interface ProgramStorage {
     /** Made anew, on the device or of elements on the host: values lie in it that the stretch leaves. */
     | 'new'
     | 'copied'
+    /** What is left lies in the memory of what was found, its `home`, and goes on where that ended. */
+    | 'grown'
     /** Nobody reads it when the last launch is done. */
     | 'scratch';
   readonly dtype: ScalarType;
@@ -139,6 +151,22 @@ export interface ProgramStorage {
   readonly home?: Storage;
   /** What it stands for, where that is a part of another storage. */
   readonly part?: Tensor;
+  /** Of one that is found: the rows, with room behind each, that its elements have to lie in. */
+  readonly rows?: FoundRows;
+  /** Elements of each row that are its own, of one that is grown. */
+  readonly row?: SymInt;
+}
+
+/** Rows of what is found. Launches use the memory that these lie in. */
+export interface FoundRows {
+  readonly dtype: ScalarType;
+  readonly rows: SymInt;
+  /** Elements of each row. */
+  readonly row: SymInt;
+  /** How many are put behind these; null where the rows are read alone. */
+  readonly by: SymInt | null;
+  /** From where one row begins to where the next one does, elements: whatever it is then. */
+  readonly pitch: SymNode;
 }
 
 /** A launch whose tensors lie where it is to find them. */

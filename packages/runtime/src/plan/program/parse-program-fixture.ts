@@ -77,7 +77,7 @@ export function parseProgram(
       const [, name, type, bytes, kind, isParameter, home] = declared;
       const dtype = type as ScalarType;
       const count = symFloorDiv(sizeOf(bytes), elementSize(dtype));
-      const storage = typeof count === 'number' ? Storage.planned(dtype, count) : symbolicStorage(dtype, count);
+      const storage = Storage.planned(dtype, count);
       names.set(storage, name);
       tensors.set(name, new Tensor(storage, dtype, [count], contiguousStrides([count])));
       storages.set(storage, {
@@ -101,12 +101,6 @@ export function parseProgram(
   }
   const program = { steps, storages, env };
   return { program, names, textOf: (made) => programText(made, names) };
-}
-
-/** As a recording has it: it has memory of the size of now. */
-function symbolicStorage(dtype: ScalarType, count: SymInt): Storage {
-  const memory = { allocate: (byteLength: number) => ({ byteLength, isLost: false }), deviceElementSize: elementSize };
-  return Storage.onDevice(memory as never, dtype, count);
 }
 
 const levels: readonly (readonly [sign: string, fn: BinaryFunction])[][] = [

@@ -85,9 +85,14 @@ export function programText({ steps, storages, env }: LaunchProgram, known?: Rea
   const declared = all
     .filter((storage) => used.has(storage))
     .map((storage) => {
-      const { kind, dtype, home, part, isParameter } = storages.get(storage)!;
+      const { kind, dtype, home, part, isParameter, rows, row } = storages.get(storage)!;
       const where = `${isParameter ? ' parameter' : ''}${part ? ` part of ${nameOf(part.storage)}` : ''}${home ? ` in ${nameOf(home)}` : ''}`;
-      return `${nameOf(storage)}: ${dtype}, ${storage.symBytes ?? storage.byteLength} bytes, ${kind}${where}`;
+      const length = rows
+        ? `, ${rows.rows} rows of ${rows.row}${rows.by === null ? '' : ` + ${rows.by}`}`
+        : row
+          ? `, rows of ${row}`
+          : '';
+      return `${nameOf(storage)}: ${dtype}, ${storage.symBytes ?? storage.byteLength} bytes, ${kind}${where}${length}`;
     });
   return ['program:', ...declared, ...lines].join('\n').replaceAll('\n', '\n  ') + '\n';
 }

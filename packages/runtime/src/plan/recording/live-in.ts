@@ -147,6 +147,12 @@ export class SameLayout extends LiveIn {
   readonly #isNarrow: boolean;
   /** Of its storage when it was recorded. */
   readonly #bytes: number;
+  /** Of as many rows with room behind each; null where its elements lay in none. */
+  readonly rowCount: number | null;
+  /** Whether a device has made its elements, and nobody has looked at them. */
+  readonly isOfDevice: boolean;
+  /** Whether launches find its elements in such rows, wherever these are. */
+  takesRows = false;
   /** Storages of no more bytes are alike to it: each is one binding. */
   #leastBytes: number;
 
@@ -168,6 +174,8 @@ export class SameLayout extends LiveIn {
     this.#isNarrow = tensor.storage.isNarrow;
     this.#leastBytes = maxBindingBytes;
     this.#bytes = tensor.storage.byteLength;
+    this.rowCount = tensor.storage.rows?.memory.rows ?? null;
+    this.isOfDevice = tensor.storage.isOnDevice && !tensor.storage.isOnHost;
   }
 
   /** What is done goes by the bytes of its storage. */
@@ -192,7 +200,9 @@ export class SameLayout extends LiveIn {
     if (!(value instanceof Tensor) || !isPlainTensor(value)) return false;
     const { dtype, handedOnOffset, requiresGrad } = value;
     if (dtype !== this.dtype || requiresGrad !== this.#requiresGrad) return false;
-    const { isNarrow, byteLength } = value.storage;
+    const { isNarrow, byteLength, rows } = value.storage;
+    // What lies in rows and is bound as if it did not would be packed each time.
+    if (!this.takesRows && (rows !== null) !== (this.rowCount !== null)) return false;
     const least = this.#leastBytes;
     if (isNarrow !== this.#isNarrow || Math.max(byteLength, least) !== Math.max(this.#bytes, least)) return false;
     if (handedOnOffset !== hint(this.offset) && (!this.open || this.open.isRead)) return false;
