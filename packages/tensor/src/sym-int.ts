@@ -120,7 +120,7 @@ function envOf(a: SymInt, b: SymInt): ShapeEnv | null {
 export function symAdd(a: SymInt, b: SymInt): SymInt {
   if (typeof a === 'number' && typeof b === 'number') return a + b;
   const env = envOf(a, b);
-  return env ? sumOf(env, [termsOf(a), termsOf(b)]) : hint(a) + hint(b);
+  return env ? env.sum([termsOf(a), termsOf(b)]) : hint(a) + hint(b);
 }
 
 export const symSub = (a: SymInt, b: SymInt): SymInt =>
@@ -129,16 +129,7 @@ export const symSub = (a: SymInt, b: SymInt): SymInt =>
 export function symMul(a: SymInt, b: SymInt): SymInt {
   if (typeof a === 'number' && typeof b === 'number') return a * b;
   const env = envOf(a, b);
-  if (!env) return hint(a) * hint(b);
-  const products: ReadonlyMap<string, Term>[] = [];
-  for (const one of termsOf(a).values()) {
-    for (const other of termsOf(b).values()) {
-      const factors = [...one.factors, ...other.factors].sort((x, y) => (x.text < y.text ? -1 : 1));
-      const coefficient = one.coefficient * other.coefficient;
-      products.push(new Map([[factors.map(({ text }) => text).join('*'), { coefficient, factors }]]));
-    }
-  }
-  return sumOf(env, products);
+  return env ? env.product(a, b) : hint(a) * hint(b);
 }
 
 export const symProduct = (sizes: readonly SymInt[]): SymInt =>
@@ -147,14 +138,7 @@ export const symProduct = (sizes: readonly SymInt[]): SymInt =>
 /** The quotient, rounded down. */
 export function symFloorDiv(a: SymInt, b: SymInt): SymInt {
   const env = envOf(a, b);
-  if (!env) return Math.floor(hint(a) / hint(b));
-  const exact = quotientOf(env, a, b);
-  if (exact !== null) return exact;
-  const isPositive = leastOf(a) >= 0 && leastOf(b) >= 0;
-  if (isPositive && leastOf(symSub(b, a)) > 0) return 0;
-  return env.node(`(${symText(a)} // ${symText(b)})`, null, isPositive ? 0 : -Infinity, () =>
-    Math.floor(hint(a) / hint(b)),
-  );
+  return env ? env.quotient(a, b) : Math.floor(hint(a) / hint(b));
 }
 
 /** The quotient, rounded up; the divisor is one at least. */
@@ -168,12 +152,7 @@ export const symMin = (a: SymInt, b: SymInt): SymInt => extremeOf('min', a, b);
 
 function extremeOf(fn: 'max' | 'min', a: SymInt, b: SymInt): SymInt {
   const env = envOf(a, b);
-  const ofNow = (): number => Math[fn](hint(a), hint(b));
-  if (!env) return ofNow();
-  const isNeverBelow = (x: SymInt, y: SymInt): boolean => leastOf(symSub(x, y)) >= 0;
-  if (isNeverBelow(a, b)) return fn === 'max' ? a : b;
-  if (isNeverBelow(b, a)) return fn === 'max' ? b : a;
-  return env.node(`${fn}(${symText(a)}, ${symText(b)})`, null, Math[fn](leastOf(a), leastOf(b)), ofNow);
+  return env ? env.extreme(fn, a, b) : Math[fn](hint(a), hint(b));
 }
 
 /** Whether two sizes are the same, for all that symbols may stand for where that is known; else a guard is noted. */
@@ -227,79 +206,7 @@ export const symText = (size: SymInt): string => String(typeof size === 'number'
 /** The number of now, for messages. */
 export const textOf = (size: SymInt): string => String(hint(size));
 
-const leastOf = (size: SymInt): number => (typeof size === 'number' ? size : size.least);
+export const leastOf = (size: SymInt): number => (typeof size === 'number' ? size : size.least);
 
-const termsOf = (size: SymInt): ReadonlyMap<string, Term> =>
+export const termsOf = (size: SymInt): ReadonlyMap<string, Term> =>
   typeof size === 'number' ? new Map([['', { coefficient: size, factors: [] }]]) : size.terms;
-
-/** A sum of sums; a number where nothing else is left, a node that is no sum where that alone is. */
-function sumOf(env: ShapeEnv, sums: readonly ReadonlyMap<string, Term>[]): SymInt {
-  const terms = new Map<string, Term>();
-  for (const sum of sums) {
-    for (const [key, { coefficient, factors }] of sum) {
-      const total = coefficient + (terms.get(key)?.coefficient ?? 0);
-      if (total === 0) terms.delete(key);
-      else terms.set(key, { coefficient: total, factors });
-    }
-  }
-  const keys = [...terms.keys()].sort();
-  if (keys.length === 0) return 0;
-  if (keys.length === 1) {
-    const { coefficient, factors } = terms.get(keys[0])!;
-    if (factors.length === 0) return coefficient;
-    if (coefficient === 1 && factors.length === 1) return factors[0];
-  }
-  const text = keys.map((key) => textOfTerm(key, terms.get(key)!)).join(' + ');
-  let least = 0;
-  for (const { coefficient, factors } of terms.values()) {
-    if (factors.length === 0) least += coefficient;
-    else if (coefficient > 0 && factors.every((factor) => factor.least >= 0))
-      least += coefficient * factors.reduce((product, factor) => product * factor.least, 1);
-    else least = -Infinity;
-  }
-  const parts = [...terms.values()];
-  return env.node(text, terms, least, () => {
-    let sum = 0;
-    for (const { coefficient, factors } of parts) {
-      let product = coefficient;
-      for (const factor of factors) product *= factor.value;
-      sum += product;
-    }
-    return sum;
-  });
-}
-
-const textOfTerm = (key: string, { coefficient }: Term): string =>
-  key === '' ? `${coefficient}` : coefficient === 1 ? key : `${coefficient}*${key}`;
-
-/** A sum divided by another one, term by term, the greatest first; null where something is left whatever symbols stand for. */
-function quotientOf(env: ShapeEnv, size: SymInt, by: SymInt): SymInt | null {
-  const divisor = leadOf(by);
-  let quotient: SymInt = 0;
-  let left = size;
-  for (let steps = 0; left !== 0; steps++) {
-    const { coefficient, factors } = leadOf(left);
-    const others = [...factors];
-    for (const factor of divisor.factors) {
-      const at = others.indexOf(factor);
-      if (at < 0) return null;
-      others.splice(at, 1);
-    }
-    if (coefficient % divisor.coefficient !== 0 || steps === MOST_STEPS) return null;
-    const key = others.map(({ text }) => text).join('*');
-    const term = new Map([[key, { coefficient: coefficient / divisor.coefficient, factors: others }]]);
-    quotient = sumOf(env, [termsOf(quotient), term]);
-    left = symSub(left, symMul(sumOf(env, [term]), by));
-  }
-  return quotient;
-}
-
-/** Sums of more terms are divided by none. */
-const MOST_STEPS = 8;
-
-/** The term of the highest degree, one of several by its factors. */
-const leadOf = (size: SymInt): Term =>
-  [...termsOf(size)].reduce((lead, each) => {
-    const degrees = each[1].factors.length - lead[1].factors.length;
-    return degrees > 0 || (degrees === 0 && each[0] > lead[0]) ? each : lead;
-  })[1];
