@@ -46,6 +46,7 @@ const CUTTING = `
         self.s = self.s.detach()
         self.kept = [e.detach() for e in self.kept]
         self.named = {k: e.detach() for k, e in self.named.items()}
+        self.cache = self.cache.detach()
 `;
 
 /** The program as text that PyTorch's \`script\` and ours compile. */
@@ -57,6 +58,7 @@ export function sourceOf({ statements, results, isDifferentiated }: Program, nam
         self.register_buffer('s', s)
         self.kept = [s * 1]
         self.named = {'a': s * 2}
+        self.cache = torch.zeros([2, 0, 64], dtype=s.dtype)
         self.k = 0
 
 ${HELPERS}${isDifferentiated ? CUTTING : ''}

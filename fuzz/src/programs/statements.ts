@@ -28,7 +28,8 @@ export class Statements {
     if (place < 0.62) return { lines: [this.write()] };
     if (place < 0.8) return this.#container();
     if (place < 0.83) return this.#state();
-    if (place < 0.88) return this.#number();
+    if (place < 0.87) return this.#cache();
+    if (place < 0.9) return this.#number();
     if (place < 0.93) return this.#branch();
     return this.#loop();
   }
@@ -144,6 +145,32 @@ export class Statements {
       () => ({ lines: [`self.s = torch.cat([self.s, ${e.operand()}], -1)[..., -16:]`] }),
       () => ({ lines: ['self.k += 1'] }),
       () => ({ lines: [`if len(self.kept) > 2:`, `    self.kept = [self.s]`] }),
+    ])();
+  }
+
+  /** What the module keeps and puts at the end of from call to call: rows of 64 elements. */
+  #cache(): Statement {
+    const { expressions: e, scope } = this;
+    const [name, flat] = [scope.fresh('v'), scope.fresh('c')];
+    const half = e.isFloat('x') ? '0.5' : '2';
+    const grow = (): Statement => ({
+      lines: [
+        `${flat} = (${e.expression(1)}).to(self.cache.dtype).reshape(-1)`,
+        `self.cache = torch.cat([self.cache, ${flat}[: ${flat}.size(0) // 128 * 128].reshape(2, -1, 64)[:, :3]], 1)`,
+      ],
+    });
+    return this.random.pick<() => Statement>([
+      grow,
+      grow,
+      grow,
+      grow,
+      () => ({ lines: [`${name} = self.cache.sum(1)`], tensors: [name] }),
+      () => ({ lines: [`${name} = self.cache * 2`], tensors: [name] }),
+      () => ({ lines: [`${name} = torch.matmul(self.cache[:, -1:], self.cache.transpose(1, 2))[0]`], tensors: [name] }),
+      () => ({ lines: [`${name} = self.cache[:, 1:]`], tensors: [name] }),
+      () => ({ lines: [`self.cache[:, :1].mul_(${half})`] }),
+      () => ({ lines: [`self.kept.append(self.cache)`] }),
+      () => ({ lines: ['if self.cache.size(1) > 9:', '    self.cache = self.cache[:, 2:]'] }),
     ])();
   }
 
