@@ -53,12 +53,19 @@ export class RowsOfStretch {
     return this.#all.some((each) => each !== own && each.now === rows);
   }
 
-  /** Puts the memory of the rows in the place of what lies in them, which is moved there where it has to be. */
-  take(storages: Storage[]): void {
+  /**
+   * Does something with the memory of the rows in the place of what lies in them, which is moved there where it has to be: launches use the one, and values that
+   * are left lie in the other.
+   */
+  inTheirPlace<Result>(storages: Storage[], act: () => Result): Result {
+    const before = this.#all.map(({ at }) => storages[at]);
     for (const { at, found, now } of this.#all) {
       const { rows, dtype, pitch } = found;
       const memory = now ?? GrowingRows.house(storages[at], this.device, dtype, hint(rows), hint(pitch));
       storages[at] = memory.storage;
     }
+    const result = act();
+    this.#all.forEach(({ at }, each) => (storages[at] = before[each]));
+    return result;
   }
 }

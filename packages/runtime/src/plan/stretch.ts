@@ -296,8 +296,7 @@ export class Stretch {
     const { ledger } = execution;
     const rewind = this.#draws.length > 0 ? execution.context.generator.mark?.() : undefined;
     try {
-      this.#rows.take(storages.now);
-      const buffers = storages.open(device, ledger);
+      const buffers = this.#rows.inTheirPlace(storages.now, () => storages.open(device, ledger));
       this.#fillNumbers(execution.context);
       recorder.replay(this.#bound.list, buffers, this.#numbers);
       const made = makeValues(this.#made, this.#values, storages.now);

@@ -51,6 +51,12 @@ export const steps = {
         again = torch.cat([self.keys, k * 3], 2)
         self.keys = torch.cat([self.keys, k], 2)
         return self.attend(q, again, self.keys)`,
+  'one of which views are left': `
+        old = self.keys[:, :, 1:]
+        self.keys = torch.cat([self.keys, k], 2)
+        left = self.keys[:, :, 2:]
+        self.keys = torch.cat([self.keys, k * 2], 2)
+        return old, left`,
   'one that is cut now and then': `
         if self.keys.size(2) > 45:
             self.keys = self.keys[:, :, :37]
@@ -77,7 +83,7 @@ class Subject(nn.Module):
         scores = torch.softmax(torch.matmul(q, k.transpose(2, 3)) * 0.25, -1)
         return torch.matmul(scores, v)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor):
         y = torch.matmul(torch.tanh(x), self.weight)
         q, k, v = y.view(1, x.size(0), 2, 48).transpose(1, 2).split(16, -1)${step}
 `;
