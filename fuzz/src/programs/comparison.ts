@@ -1,4 +1,4 @@
-import { halfToNumber, type HostArray, type ScalarType } from '@cresset/tensor';
+import { halfToNumber, isComplex, type HostArray, type ScalarType } from '@cresset/tensor';
 import type { Outcome, TensorCopy } from './execution.ts';
 
 /** How far elements may be apart, as a part of the largest of their tensor (at least 1): what sums in another order come to. */
@@ -41,6 +41,8 @@ function valueDifference(got: Value, want: TensorCopy | string): string | null {
   for (let at = 0; at < wanted.length; at++) {
     const [a, b] = [found[at], wanted[at]];
     if (Object.is(a, b) || a === b || Math.abs(a - b) <= allowed) continue;
+    // Whether products that are no float any more cancel out is a matter of how each of them is rounded.
+    if (isComplex(want.dtype) && !Number.isFinite(a) && !Number.isFinite(b)) continue;
     if (count++ === 0) first = `element ${at} is ${a} for ${b}`;
   }
   return count === 0 ? null : `${count} of ${wanted.length} elements, ${first}`;
