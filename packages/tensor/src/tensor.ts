@@ -3,7 +3,19 @@ import { bitsToNumber } from './float16.ts';
 import { elementSize, isComplex, newHostArray, numelOf, type HostArray, type ScalarType } from './scalar-type.ts';
 import type { ShapeEnv } from './shape-env.ts';
 import { Storage, takeScratch } from './storage.ts';
-import { hasSymbols, hint, settle, settleAll, symEq, symMax, symMul, symProduct, type SymInt } from './sym-int.ts';
+import {
+  hadSymbols,
+  hasSymbols,
+  hint,
+  isSymbolic,
+  settle,
+  settleAll,
+  symEq,
+  symMax,
+  symMul,
+  symProduct,
+  type SymInt,
+} from './sym-int.ts';
 
 /** Strides, in elements, of a tensor of these sizes in C order. */
 export function contiguousStrides(sizes: readonly number[]): number[];
@@ -86,7 +98,8 @@ export class Tensor {
     this.#sizes = sizes as readonly number[];
     this.#strides = strides as readonly number[];
     this.#storageOffset = storageOffset as number;
-    if (hasSymbols()) this.setLayout(sizes, strides, storageOffset);
+    // What was asked for while a recording went on may come when that is over.
+    if (hadSymbols() && (hasSymbols() || isSymbolic(sizes))) this.setLayout(sizes, strides, storageOffset);
   }
 
   /** Gives it sizes, strides and an offset, some of which may be expressions. */
