@@ -1,4 +1,5 @@
 import { CressetError } from '../error.ts';
+import type { CallChecks } from '../schema/call-checks.ts';
 import type { FunctionSchema } from '../schema/function-schema.ts';
 import { Type, type WhyNot } from './type.ts';
 
@@ -15,6 +16,8 @@ export interface ScriptFunction {
   readonly name: string;
   /** Its schema; compiles the function first where that is still to be done. */
   readonly schema: FunctionSchema;
+  /** What else is checked of a call from outside; null where nothing is. */
+  readonly callChecks?: CallChecks | null;
 }
 
 /** A function as a value (PyTorch: FunctionType). */

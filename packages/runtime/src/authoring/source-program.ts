@@ -139,7 +139,7 @@ export class FunctionProgram extends SourceProgram {
     const init = moduleInitializer(type) ?? type.findMethod('__init__');
     if (!init) throw new CressetError('NO_CLASS', `Class ${className} does not have an __init__ function defined`);
     const reader = this.reader();
-    const bound = bindArguments(init.schema, object, args, kwargs, (value, argument) =>
+    const bound = bindArguments(init, object, args, kwargs, (value, argument) =>
       reader.argument(value, argument, init.schema.name),
     );
     await this.runner.callFunction(init, bound, { signal });

@@ -45,7 +45,7 @@ export async function verifyCall(
   const { fn, receiver } = callee;
   const { schema } = fn;
   const reader = model.reader();
-  const bound = bindArguments(schema, receiver ?? undefined, request.args, request.kwargs, (value, argument) =>
+  const bound = bindArguments(fn, receiver ?? undefined, request.args, request.kwargs, (value, argument) =>
     reader.argument(value, argument, schema.name),
   );
   const inputs = receiver ? bound.slice(1) : bound;

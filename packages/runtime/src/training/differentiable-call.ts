@@ -46,7 +46,7 @@ export class DifferentiableCall {
     const { fn, receiver } = this.callee;
     await model.parts.needForValues([...args, ...kwargs.map(([, value]) => value), target ?? null]);
     const reader = model.reader();
-    const bound = bindArguments(fn.schema, receiver ?? undefined, args, kwargs, (value, argument) =>
+    const bound = bindArguments(fn, receiver ?? undefined, args, kwargs, (value, argument) =>
       reader.argument(value, argument, fn.schema.name),
     );
     const inputs = receiver ? bound.slice(1) : bound;
@@ -55,7 +55,7 @@ export class DifferentiableCall {
       return { inputs, targets: [] };
     }
     const given: readonly WireValue[] = target === undefined ? [] : [target];
-    const [, ...targets] = bindArguments(loss.schema, null, given, [], (value, argument) =>
+    const [, ...targets] = bindArguments(loss, null, given, [], (value, argument) =>
       reader.argument(value, argument, loss.schema.name),
     );
     return { inputs, targets };

@@ -5,7 +5,7 @@ import { bindArguments } from './argument-binding.ts';
 
 const schema = parseSchema('f(int a, int b=2, *, int c) -> int');
 const bind = (args: readonly IValue[], kwargs: Record<string, IValue> = {}): IValue[] =>
-  bindArguments(schema, undefined, args, Object.entries(kwargs), (value) => value);
+  bindArguments({ schema }, undefined, args, Object.entries(kwargs), (value) => value);
 
 it('takes positions, then keywords, then defaults', () => {
   expect(bind([1n], { c: 3n })).toEqual([1n, 2n, 3n]);

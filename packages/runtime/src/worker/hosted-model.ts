@@ -203,7 +203,7 @@ export class HostedModel {
       const callee = this.callee(module, method);
       const { fn, receiver } = callee;
       const { schema } = fn;
-      const bound = bindArguments(schema, receiver ?? undefined, args, kwargs, (value, argument) =>
+      const bound = bindArguments(fn, receiver ?? undefined, args, kwargs, (value, argument) =>
         reader.argument(value, argument, schema.name),
       );
       const inputs = receiver ? bound.slice(1) : bound;
