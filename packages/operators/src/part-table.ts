@@ -4,6 +4,7 @@ export type PartName =
   | 'attention'
   | 'complex'
   | 'einsum'
+  | 'exported'
   | 'fourier'
   | 'gradients'
   | 'indexing'
@@ -40,6 +41,8 @@ export const NAMES: Readonly<Record<string, string>> = {
   'complex linalg': 'linalg_eig linalg_eigvals',
   'complex numpy': 'complex polar',
   'einsum': '_grouped_mm bilinear einsum inner tensordot',
+  'exported': '_assert_tensor_metadata _linalg_check_errors lift_fresh_copy',
+  'exported indexing quantized': 'quantized_decomposed',
   'fourier': '_lfilter_core_loop _overdrive_core_loop bartlett_window blackman_window forced_align hamming_window hann_window kaiser_window rnnt_loss_forward',
   'gradients': '_grad_sum_to_size backward grad log_sigmoid_forward requires_grad retain_grad',
   'gradients indexing': '_prelu_kernel_backward elu_backward hardshrink_backward hardsigmoid_backward hardswish_backward hardtanh_backward leaky_relu_backward logit_backward softplus_backward softshrink_backward threshold_backward',
@@ -54,7 +57,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   'indexing losses': 'cosine_embedding_loss hinge_embedding_loss huber_loss smooth_l1_loss',
   'indexing numpy': 'combinations nonzero_static',
   'indexing quantized': 'fake_quantize_per_channel_affine fake_quantize_per_channel_affine_cachemask fake_quantize_per_tensor_affine fake_quantize_per_tensor_affine_cachemask',
-  'layers': '_batch_norm_impl_index _batch_norm_with_update _embedding_bag _embedding_bag_forward_only _fused_rms_norm _log_softmax_backward_data _native_batch_norm_legit _native_batch_norm_legit_no_training _softmax_backward_data _weight_norm _weight_norm_interface col2im embedding_bag fractional_max_pool2d fractional_max_pool3d im2col max_unpool2d max_unpool3d native_batch_norm native_dropout_backward native_group_norm native_layer_norm norm_except_dim',
+  'layers': '_batch_norm_impl_index _batch_norm_with_update _embedding_bag _embedding_bag_forward_only _fused_rms_norm _log_softmax_backward_data _native_batch_norm_legit _native_batch_norm_legit_functional _native_batch_norm_legit_no_training _softmax_backward_data _weight_norm _weight_norm_interface col2im embedding_bag fractional_max_pool2d fractional_max_pool3d im2col max_unpool2d max_unpool3d native_batch_norm native_dropout_backward native_group_norm native_layer_norm norm_except_dim',
   'layouts': '_aminmax _chunk_cat _conj_physical _dim_arange _euclidean_dist _fw_primal _is_any_true _lazy_clone _reshape_alias _reshape_alias_copy _shape_as_tensor _stack alias_copy as_strided_copy as_strided_scatter atleast_1d atleast_2d atleast_3d bincount block_diag channel_shuffle coalesce detach_copy diag diag_embed diagflat diagonal_copy diagonal_scatter dsplit expand_copy fill_diagonal get_device hsplit is_coalesced is_distributed is_leaf is_non_overlapping_and_dense is_pinned is_set_to kron linalg_diagonal narrow_copy native_channel_shuffle permute_copy pixel_shuffle pixel_unshuffle put retains_grad select_copy select_scatter set set_data slice_copy slice_scatter split_copy split_with_sizes_copy squeeze_copy t_copy take take_along_dim tensor_split transpose_copy unbind_copy unfold_copy unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy vsplit',
   'layouts numpy': 'trapezoid trapz',
   'layouts numpy scans': 'cumulative_trapezoid linalg_vander',
@@ -62,7 +65,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   'losses': 'binary_cross_entropy binary_cross_entropy_with_logits cross_entropy_loss ctc_loss l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss multilabel_margin_loss_forward nll_loss nll_loss2d nll_loss2d_forward nll_loss_forward nll_loss_nd poisson_nll_loss soft_margin_loss',
   'losses numpy': 'kl_div triplet_margin_loss',
   'nested': '_nested_from_padded_and_nested_example _nested_tensor_from_mask _nested_tensor_from_mask_left_aligned nested_counts nested_rows nested_to_padded_tensor to_padded_tensor',
-  'numpy': 'IfThenElse MKLDNNClamp MKLDNNHardSigmoid MKLDNNHardSwish MKLDNNHardTanh MKLDNNScalarMul ReductionSizes VarConcat VarStack _add_relu _cdist_forward allclose can_cast cartesian_prod cdist copysign cosine_similarity cov cross cummax cummin diff dist gcd gradient heaviside hypot isclose lcm linalg_cross logaddexp logaddexp2 logcumsumexp mkldnn_convolution nextafter pairwise_distance pdist promote_types result_type special_round special_xlog1py xlogy',
+  'numpy': 'IfThenElse MKLDNNClamp MKLDNNHardSigmoid MKLDNNHardSwish MKLDNNHardTanh MKLDNNScalarMul ReductionSizes VarConcat VarStack _add_relu _cdist_forward _pdist_forward allclose can_cast cartesian_prod cdist copysign cosine_similarity cov cross cummax cummin diff dist gcd gradient heaviside hypot isclose lcm linalg_cross logaddexp logaddexp2 logcumsumexp mkldnn_convolution nextafter pairwise_distance pdist promote_types result_type special_round special_xlog1py xlogy',
   'numpy scalar-functions': 'frexp ldexp',
   'padding': '_pad_circular _pad_enum constant_pad_nd pad reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d',
   'padding recurrent': 'pad_sequence',

@@ -4,6 +4,7 @@ import { register as arranging } from './parts/arranging.ts';
 import { register as attention } from './parts/attention.ts';
 import { register as complex } from './parts/complex.ts';
 import { register as einsum } from './parts/einsum.ts';
+import { register as exported } from './parts/exported.ts';
 import { register as fourier } from './parts/fourier.ts';
 import { register as gradients } from './parts/gradients.ts';
 import { register as host } from './parts/host.ts';
@@ -38,6 +39,7 @@ export function registerAllOperators(): void {
     attention,
     complex,
     einsum,
+    exported,
     fourier,
     gradients,
     host,

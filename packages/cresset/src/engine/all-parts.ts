@@ -2,6 +2,7 @@ import * as arranging from '@cresset/operators/parts/arranging';
 import * as attention from '@cresset/operators/parts/attention';
 import * as complex from '@cresset/operators/parts/complex';
 import * as einsum from '@cresset/operators/parts/einsum';
+import * as exported from '@cresset/operators/parts/exported';
 import * as fourier from '@cresset/operators/parts/fourier';
 import * as gradients from '@cresset/operators/parts/gradients';
 import * as host from '@cresset/operators/parts/host';
@@ -46,6 +47,7 @@ const ALL = {
   complex,
   einsum,
   executors,
+  exported,
   fourier,
   freezing,
   gradients,

@@ -8,6 +8,7 @@ const PARTS = {
   authoring: () => import('@cresset/runtime/parts/authoring'),
   complex: () => import('@cresset/operators/parts/complex'),
   einsum: () => import('@cresset/operators/parts/einsum'),
+  exported: () => import('@cresset/operators/parts/exported'),
   executors: () => import('@cresset/runtime/parts/executors'),
   fourier: () => import('@cresset/operators/parts/fourier'),
   freezing: () => import('@cresset/runtime/parts/freezing'),

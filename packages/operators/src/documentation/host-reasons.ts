@@ -3,7 +3,7 @@ export const hostReasons: readonly (readonly [reason: string, names: string])[] 
   [
     'The result is a number, or sizes hang on it: a program waits for it in any case.',
     'Bool Complex ComplexImplicit Float FloatImplicit Int IntImplicit ScalarImplicit _local_scalar_dense is_nonzero item allclose ' +
-      'narrow tensor_split randint_like',
+      'narrow tensor_split randint_like _linalg_check_errors',
   ],
   [
     'Matrices are factored and solved in double precision, each step depending on the one before.',
@@ -46,6 +46,6 @@ export const hostReasons: readonly (readonly [reason: string, names: string])[] 
   [
     'Seen in training only, or in no published model.',
     '_no_grad_embedding_renorm_ _segment_reduce_backward ctc_loss embedding_renorm_ multi_margin_loss multilabel_margin_loss ' +
-      'multilabel_margin_loss_forward pdist segment_reduce',
+      'multilabel_margin_loss_forward _pdist_forward pdist segment_reduce',
   ],
 ];

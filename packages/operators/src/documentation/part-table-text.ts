@@ -36,12 +36,12 @@ function named(names: string, part: PartName): Record<string, PartName> {
 }
 
 /**
- * The name under which a program's text has an operator. `quantized` repeats the names of ordinary operators, so what is looked for is the
+ * The name under which a program's text has an operator. `quantized` and `quantized_decomposed` repeat the names of ordinary operators, so what is looked for is the
  * namespace, without which none of its operators can be called.
  */
 function textName(schema: string): string {
   const [namespace, name] = schema.slice(0, schema.search(/[.(]/)).split('::');
-  return namespace === 'quantized' ? namespace : plainName(name);
+  return namespace.startsWith('quantized') ? namespace : plainName(name);
 }
 
 /** Names in a TorchScript text that may be those of operators or functions: after a dot, or called. */

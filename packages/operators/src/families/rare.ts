@@ -4,6 +4,7 @@ import { arrangingRows } from './arranging/rows.ts';
 import { attentionRows } from './attention/attention.ts';
 import { audioRows } from './audio/rows.ts';
 import { contractionRows } from './einsum/rows.ts';
+import { exportedRows } from './exported/rows.ts';
 import { fourierRows } from './fourier/rows.ts';
 import { backwardRows } from './gradients/backward-formulas.ts';
 import { advancedIndexingRows } from './indexing/advanced-indexing.ts';
@@ -31,6 +32,7 @@ export const rareRows: Readonly<Record<PartName, readonly OperatorRow[]>> = {
   arranging: arrangingRows,
   attention: attentionRows,
   einsum: contractionRows,
+  exported: exportedRows,
   fourier: [...fourierRows, ...audioRows],
   gradients: backwardRows,
   indexing: advancedIndexingRows,

@@ -51,6 +51,16 @@ def _batch_norm_impl_index(input: Tensor, weight: Optional[Tensor], bias: Option
     `aten::_native_batch_norm_legit(${operands}, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
     { shape: saving.shape, normalization: batchNormalization },
   ),
+  decomposed(
+    `aten::_native_batch_norm_legit_functional(${operands}, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)`,
+    `
+def _native_batch_norm_legit_functional(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Tensor, running_var: Tensor, training: bool, momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    mean = running_mean.clone()
+    var = running_var.clone()
+    out, save_mean, save_invstd = torch._native_batch_norm_legit(input, weight, bias, mean, var, training, momentum, eps)
+    return out, save_mean, save_invstd, mean, var
+`,
+  ),
   normalizationRow<Omit<BatchNormArgs, 'running_mean' | 'running_var'>>(
     `aten::_native_batch_norm_legit.no_stats(${operands}, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
     {

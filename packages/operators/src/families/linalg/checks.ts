@@ -81,6 +81,10 @@ function failure(info: number, api: string): string {
   if (api.includes('cholesky')) {
     return `The factorization could not be completed because the input is not positive-definite (the leading minor of order ${info} is not positive-definite).`;
   }
+  if (/svd|eig|syevd/.test(api)) {
+    const many = api.includes('svd') ? 'singular values' : 'eigenvalues';
+    return `The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated ${many} (error code: ${info}).`;
+  }
   return `U[${info},${info}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)`;
 }
 

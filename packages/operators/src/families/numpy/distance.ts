@@ -81,31 +81,34 @@ const cdist = (schema: string, out: boolean): OperatorRow =>
     lower: lowerCdist,
   });
 
-const pdist = kernel<{ self: Tensor; p: number }>('aten::pdist(Tensor self, float p=2.) -> Tensor', {
-  shape({ self, p }) {
-    check(self.dim === 2, () => `pdist only supports 2D tensors, got: ${self.dim}D`);
-    check(p >= 0, 'pdist only supports non-negative p values');
-    const [rows] = self.sizes;
-    return { sizes: [(rows * Math.max(rows - 1, 0)) / 2], dtype: self.dtype };
-  },
-  *host({ self, p }, [out]) {
-    const [rows, length] = self.sizes;
-    const x = yield* numbersInPieces(self);
-    yield* fillInPieces(out, (values) => {
-      let at = 0;
-      return repeat(rows, rows * (2 * length + 4), (i) => {
-        for (let j = i + 1; j < rows; j++) {
-          values[at++] = distanceOf(p, length, (k) => x[i * length + k] - x[j * length + k]);
-        }
+const pdist = (schema: string, out: boolean): OperatorRow =>
+  kernel<{ self: Tensor; p: number }>(schema, {
+    out,
+    shape({ self, p }) {
+      check(self.dim === 2, () => `pdist only supports 2D tensors, got: ${self.dim}D`);
+      check(p >= 0, 'pdist only supports non-negative p values');
+      const [rows] = self.sizes;
+      return { sizes: [(rows * Math.max(rows - 1, 0)) / 2], dtype: self.dtype };
+    },
+    *host({ self, p }, [out]) {
+      const [rows, length] = self.sizes;
+      const x = yield* numbersInPieces(self);
+      yield* fillInPieces(out, (values) => {
+        let at = 0;
+        return repeat(rows, rows * (2 * length + 4), (i) => {
+          for (let j = i + 1; j < rows; j++) {
+            values[at++] = distanceOf(p, length, (k) => x[i * length + k] - x[j * length + k]);
+          }
+        });
       });
-    });
-  },
-});
+    },
+  });
 
 export const distanceRows: readonly OperatorRow[] = [
   cdist('aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor', false),
   cdist('aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor', true),
-  pdist,
+  pdist('aten::pdist(Tensor self, float p=2.) -> Tensor', false),
+  pdist('aten::_pdist_forward(Tensor self, float p=2.) -> Tensor', true),
   decomposed(
     'aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor',
     `

@@ -13,6 +13,7 @@ import {
 } from '@cresset/tensor';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { cppTypeName } from '../../kernels/type-names.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import type { TensorMeta } from '../../table/row.ts';
 import { narrowView, selectView } from '../../kernels/views.ts';
@@ -198,6 +199,26 @@ function checkCell(
   checkProduct(batch, weightHr.sizes[0], weightHh, null);
 }
 
+/** Refuses an input, or states, of another dtype than the weights, as the products of the first layer do. */
+function checkDtypes(
+  kind: RecurrentKind,
+  { batch_first: isBatchFirst = false }: RecurrentArgs,
+  input: Tensor,
+  hidden: Tensor,
+  { weightIh, weightHh, biasIh }: CellWeights,
+): void {
+  const refuse = (mat1: ScalarType, mat2: ScalarType, isSum: boolean) => (): string =>
+    isSum
+      ? `mat1 and mat2 must have the same dtype, but got ${dtypeName(mat1)} and ${dtypeName(mat2)}`
+      : `expected m1 and m2 to have the same dtype, but got: ${cppTypeName(mat1)} != ${cppTypeName(mat2)}`;
+  // Time comes first in the product, which adds its bias by itself where that lies as it is.
+  const isPlain = isBatchFirst ? input.sizes[0] === 1 || input.sizes[1] === 1 : input.isContiguous();
+  check(input.dtype === weightIh.dtype, refuse(input.dtype, weightIh.dtype, biasIh !== null && isPlain));
+  const isFused = kind === 'lstm' && input.dtype === 'float32' && hidden.dtype !== 'float32';
+  check(!isFused, 'get_mkldnn_dtype: unsupported data type');
+  check(hidden.dtype === weightHh.dtype, refuse(hidden.dtype, weightHh.dtype, biasIh !== null));
+}
+
 /** Sizes of the output and of the final states; null where they depend on what a device has. */
 export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): TensorMeta[] | null {
   const cells = cellsOf(kind, args);
@@ -219,6 +240,7 @@ export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): Tensor
       () => `Expected hidden size ${sizesText([states, hint(batch), hidden.sizes[2]])}, got ${sizesText(hidden.sizes)}`,
     );
   }
+  checkDtypes(kind, args, input, hidden, cells[0][0]);
   const rows = symFloorDiv(input.symNumel, inputSize);
   const [, batch, features0] = hidden.symSizes;
   const state = { batch, hidden: features0, cell: (cell ?? hidden).symSizes[2] };
