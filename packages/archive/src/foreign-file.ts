@@ -124,7 +124,7 @@ export async function foreignZipError(source: ByteSource, zip: ZipReader): Promi
   if (has(/^[^/]*\/(archive_format|models\/[^/]+\.json)$/) || has(/(^|\/)serialized_exported_program\.json$/)) {
     return new CressetError(
       'FILE_IS_EXPORTED_PROGRAM',
-      `${name} is a program of torch.export (.pt2), which is another format than TorchScript. ${SAVE_INSTEAD}`,
+      `${name} is a program of torch.export (.pt2) and no checkpoint: load() loads it`,
     );
   }
   if (has(/(^|\/)model\.json$/) && has(/(^|\/)(tensors|code)\//)) {

@@ -168,7 +168,7 @@ describe('readModule', () => {
   it('says what a zip of another kind is', async () => {
     const zip = (names: string[]): Uint8Array => zipSync(Object.fromEntries(names.map((name) => [name, strToU8('x')])));
     const codeOf = async (names: string[]): Promise<string> => (await failure(readModule(zip(names)))).code;
-    expect(await codeOf(['m/archive_format', 'm/models/model.json'])).toBe('FILE_IS_EXPORTED_PROGRAM');
+    expect(await codeOf(['m/archive_format', 'm/models/model.json'])).toBe('EXPORT_VERSION');
     expect(await codeOf(['a.npy', 'b.npy'])).toBe('FILE_IS_NPZ');
     expect(await codeOf(['folder/model.pt', 'folder/readme.txt'])).toBe('FILE_IS_ZIP');
   });

@@ -50,7 +50,7 @@ async function openFile(address: string, options: TransferOptions): Promise<Byte
 }
 
 /**
- * Reads a `.pt` of `torch.jit.save` (torch.jit.load): classes and functions are compiled when they are first needed. Tensors lie on
+ * Reads a `.pt` of `torch.jit.save` (torch.jit.load), or a `.pt2` of `torch.export.save` (torch.export.load): classes and functions are compiled when they are first needed. Tensors lie on
  * the host; those of a large file are read when they are first needed. Throws a CressetError; a file of another kind gives one whose code starts with `FILE_` and says what it is.
  */
 export async function readModule(
@@ -77,32 +77,33 @@ function isByteSource(input: ModuleInput | ByteSource): input is ByteSource {
 
 class ModuleReader {
   readonly #source: ByteSource;
-  readonly #signal: AbortSignal | undefined;
-  readonly #beforeCompiling: TransferOptions['beforeCompiling'];
-  readonly #onPart: TransferOptions['onPart'];
+  readonly #options: TransferOptions;
 
-  constructor(source: ByteSource, { signal, beforeCompiling, onPart }: TransferOptions) {
+  constructor(source: ByteSource, options: TransferOptions) {
     this.#source = source;
-    this.#signal = signal;
-    this.#beforeCompiling = beforeCompiling;
-    this.#onPart = onPart;
+    this.#options = options;
   }
 
   async read(): Promise<LoadedModule> {
     const zip = await this.#openZip();
     const root = archiveRoot(zip);
     if (zip.has(`${root}model.json`) && !zip.has(`${root}data.pkl`)) {
-      await this.#beforeCompiling?.({ code: await readTexts(zip), pickles: [] });
+      await this.#options.beforeCompiling?.({ code: await readTexts(zip), pickles: [] });
       const { readLegacyModule } = await import('./legacy/legacy-module-reader.ts');
-      this.#onPart?.('legacy-module-reader', 'a file in the layout before PyTorch 1.4');
+      this.#options.onPart?.('legacy-module-reader', 'a file in the layout before PyTorch 1.4');
       return readLegacyModule({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
+    }
+    if (isExportedProgram(zip)) {
+      const { readExportedProgram } = await import('./exported-program/exported-program-reader.ts');
+      this.#options.onPart?.('exported-program-reader', 'a program of torch.export');
+      return readExportedProgram(zip, this.#source, this.#options);
     }
     if (!zip.has(`${root}data.pkl`) || !hasCode(zip, root)) {
       const { foreignZipError } = await import('./foreign-file.ts');
       throw await foreignZipError(this.#source, zip);
     }
     const formatVersion = await this.#formatVersion(zip, root);
-    const debugTables = new DebugTables(zip, this.#onPart);
+    const debugTables = new DebugTables(zip, this.#options.onPart);
     const [bigEndian, code, dataPickle, constantsPickle] = await Promise.all([
       readByteOrder(zip, root).then((order) => order === 'big'),
       readCode(zip, root, debugTables),
@@ -111,7 +112,7 @@ class ModuleReader {
     ]);
     const texts = [...code.values()].map(({ text }) => text);
     const pickles = constantsPickle ? [dataPickle, constantsPickle] : [dataPickle];
-    const prepared = this.#beforeCompiling?.({ code: texts, pickles });
+    const prepared = this.#options.beforeCompiling?.({ code: texts, pickles });
     const readObjects = (): ReadObjects => {
       const records = ['constants', 'data'].map((folder) => new StorageRecords(zip, `${root}${folder}/`, bigEndian));
       const [inConstants, inData] = records;
@@ -127,11 +128,11 @@ class ModuleReader {
       return { program: { module, unit: importer.unit, constants, pendingStates }, records };
     };
     const { program, records } = await whileComing(prepared, texts, readObjects);
-    throwIfAborted(this.#signal);
+    throwIfAborted(this.#options.signal);
     const weights = new WeightReader(zip);
     const isLazy = this.#source.size > WHOLE_FILE_BYTES;
     for (const each of records) {
-      throwIfAborted(this.#signal);
+      throwIfAborted(this.#options.signal);
       if (isLazy) each.attach(weights);
       else await each.load(weights);
     }
@@ -200,6 +201,13 @@ async function whileComing(
   }
   await prepared;
   return early ?? read();
+}
+
+/** Whether an archive is of `torch.export.save`, in the layout of PyTorch 2.8 on or the one before. */
+function isExportedProgram(zip: ZipReader): boolean {
+  for (const name of zip.entries.keys())
+    if (/^([^/]*\/)?(archive_format|serialized_exported_program\.json)$/.test(name)) return true;
+  return false;
 }
 
 function hasCode(zip: ZipReader, root: string): boolean {

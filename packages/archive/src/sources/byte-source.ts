@@ -1,4 +1,5 @@
 import { CressetError } from '@cresset/ir';
+import type { ScalarType } from '@cresset/tensor';
 import { batchRanges, type ByteRange } from './range-batches.ts';
 
 /**
@@ -20,6 +21,8 @@ export interface TransferOptions {
   readonly beforeCompiling?: (contents: ArchiveContents) => Promise<void>;
   /** Told of what of the library is fetched to read this file, and why. */
   readonly onPart?: (name: string, reason: string) => void;
+  /** Which program of an archive that has several is read. */
+  readonly program?: string;
   /** Told of what goes wrong and does no harm. */
   readonly onWarning?: (text: string) => void;
 }
@@ -29,6 +32,10 @@ export interface ArchiveContents {
   /** Texts of its code files. */
   readonly code: readonly string[];
   readonly pickles: readonly Uint8Array[];
+  /** Names of operators, where a program has no code, and namespaces of them. */
+  readonly operators?: readonly string[];
+  /** Element types of its tensors. */
+  readonly dtypes?: readonly ScalarType[];
 }
 
 /** Bytes at known offsets, wherever they are. Offsets and lengths are doubles, so files beyond 4 GiB are addressed. */

@@ -39,6 +39,8 @@ export interface LoadOptions {
    * rounded numbers as float32. Without effect on the CPU. The default is `float32`.
    */
   readonly weights?: 'float32' | 'float16';
+  /** Which program of a `.pt2` that has several (torch.export.pt2_archive.package_pt2); without it, the only one, or `model`. */
+  readonly program?: string;
   /**
    * Bytes that the tensors of the model and of its run may take together, on the host and on the GPU. A call that would go beyond rejects with
    * `MEMORY_LIMIT`, the bytes and the line of the program; the next one begins anew.
@@ -109,8 +111,9 @@ export class Library {
       ...TRANSFER_RULES,
       ...PRECISION_RULES,
       lazy: 'boolean',
+      program: 'string',
     });
-    const { device = 'auto', cache = false, lazy = true, weights = 'float32', memoryLimit } = options;
+    const { device = 'auto', cache = false, lazy = true, weights = 'float32', memoryLimit, program } = options;
     const placement = await this.placement(options.worker ?? true, device);
     const model = this.nextModel();
     const request = {
@@ -122,6 +125,7 @@ export class Library {
       lazy,
       weights,
       memoryLimit,
+      ...(program === undefined ? {} : { program }),
     } as const;
     const { id, summary } = await placement.client.request('loaded', request, transferOptions(options));
     return withMethods(new ScriptModule(new LoadedFile(placement, model, summary, id)));
