@@ -121,8 +121,9 @@ export class CaseRunner {
     try {
       program = await openProgram(json, this.context, readFile);
     } catch (error) {
-      if (json.compile_error === undefined) throw error;
-      expectError(error, json.compile_error);
+      const message = json.compile_error ?? json.load_error;
+      if (message === undefined) throw error;
+      expectError(error, message);
       return this.checks.includes('gradcheck') ? 'no results' : undefined;
     }
     if (json.compile_error !== undefined) throw new Mismatch('compiled, though PyTorch refuses it');
@@ -181,7 +182,45 @@ function expectCode(program: Program, { entry, code }: ProgramCase): void {
 
 async function expectCalls(program: Program, json: ProgramCase, readFile: FileReader): Promise<void> {
   const tolerance: Tolerance = { rtol: json.rtol ?? 0, atol: json.atol ?? 0, shapeOnly: json.shape_only ?? false };
-  for (const call of json.calls ?? []) await expectCall(program, call, json.entry ?? 'forward', tolerance, readFile);
+  for (const [name, text] of Object.entries(json.extra_files ?? {})) {
+    const found = program.extraFiles().get(name);
+    if (!found || new TextDecoder().decode(found) !== text) throw new Mismatch(`another extra file '${name}'`);
+  }
+  for (const call of json.calls ?? []) {
+    const states = isExported(json) ? await stateOf(program) : null;
+    await expectCall(program, call, json.entry ?? 'forward', tolerance, readFile);
+    if (states) await expectState(program, states, call, tolerance, readFile);
+  }
+}
+
+/** Of programs of torch.export, cases tell what their calls change. */
+const isExported = ({ file }: ProgramCase): boolean => file?.endsWith('.pt2') === true;
+
+async function stateOf(program: Program): Promise<ReadonlyMap<string, string>> {
+  const states = new Map<string, string>();
+  for (const [name, tensor] of program.tensors()) {
+    await tensor.storage.toHost();
+    states.set(name, String(tensor.contiguousArray()));
+  }
+  return states;
+}
+
+async function expectState(
+  program: Program,
+  before: ReadonlyMap<string, string>,
+  { state_after: changed = {} }: Call,
+  tolerance: Tolerance,
+  readFile: FileReader,
+): Promise<void> {
+  const after = await stateOf(program);
+  for (const name of before.keys()) {
+    const want = changed[name];
+    if (want === undefined && before.get(name) !== after.get(name)) throw new Mismatch(`the call changed '${name}'`);
+  }
+  for (const [name, want] of Object.entries(changed)) {
+    const found = await difference(program.tensors().get(name) ?? null, want, tolerance, readFile, 'state afterwards');
+    if (found) throw new Mismatch(found);
+  }
 }
 
 /** Compares the gradients of a call's inputs, given those of its outputs. */
@@ -225,6 +264,8 @@ async function expectCall(
   if (call.raises !== undefined) throw new Mismatch('returned, though PyTorch raises');
   await expectEqual(output, call.output ?? null, 'output');
   for (const [at, want] of (call.inputs_after ?? []).entries()) await expectEqual(inputs[at], want, 'input afterwards');
+  for (const [name, want] of Object.entries(call.kwargs_after ?? {}))
+    await expectEqual(kwargs.get(name) ?? null, want, 'input afterwards');
 
   async function expectEqual(got: Parameters<typeof difference>[0], want: JsonIValue, name: string): Promise<void> {
     const found = await difference(got, want, tolerance, readFile, name);

@@ -10,6 +10,7 @@ export type JsonIValue =
   | { readonly str: string }
   | { readonly list: readonly JsonIValue[]; readonly elem: string }
   | { readonly tuple: readonly JsonIValue[]; readonly name?: string; readonly fields?: readonly string[] }
+  | { readonly object: { readonly type: string; readonly fields: readonly (readonly [string, JsonIValue])[] } }
   | { readonly dict: readonly (readonly [JsonIValue, JsonIValue])[]; readonly key: string; readonly value: string }
   | { readonly device: string }
   | { readonly dtype: string };
@@ -32,6 +33,9 @@ export interface Call {
   readonly output?: JsonIValue;
   readonly raises?: string;
   readonly inputs_after?: readonly JsonIValue[];
+  readonly kwargs_after?: Readonly<Record<string, JsonIValue>>;
+  /** What the call made of parameters, buffers and constants; those that are not listed it did not change. */
+  readonly state_after?: Readonly<Record<string, JsonIValue>>;
 }
 
 /** A case of the main format. */
@@ -43,6 +47,11 @@ export interface ProgramCase {
   readonly entry?: string;
   readonly calls?: readonly Call[];
   readonly compile_error?: string;
+  /** The program of torch.export, of an archive that has several. */
+  readonly program?: string;
+  /** What a message has to hold with which the program is not loaded, or not called. */
+  readonly load_error?: string;
+  readonly extra_files?: Readonly<Record<string, string>>;
   readonly rtol?: number;
   readonly atol?: number;
   readonly shape_only?: boolean;

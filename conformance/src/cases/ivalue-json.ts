@@ -48,6 +48,13 @@ export async function decodeIValue(json: JsonIValue, readFile: FileReader): Prom
   if ('dtype' in json) return BigInt(scalarTypeCode(json.dtype as ScalarTypeName));
   if ('list' in json) return new List(parseType(json.elem), await decodeAll(json.list, readFile));
   if ('tuple' in json) return new Tuple(await decodeAll(json.tuple, readFile));
+  if ('object' in json) {
+    const { type, fields } = json.object;
+    const names = fields.map(([name]) => name);
+    const values = fields.map(([, value]) => value);
+    const types = fields.map(() => AnyType.get());
+    return new Tuple(await decodeAll(values, readFile), TupleType.createNamed(type, names, types));
+  }
   const dict = new Dict(parseType(json.key), parseType(json.value));
   for (const [key, value] of json.dict) {
     dict.entries.set((await decodeIValue(key, readFile)) as DictKey, await decodeIValue(value, readFile));

@@ -61,6 +61,10 @@ export interface Program {
   graph(entry: string): string;
   /** PyTorch's printed Python of it. */
   code(entry: string): string;
+  /** Parameters, buffers and constants by their names with dots. */
+  tensors(): ReadonlyMap<string, Tensor>;
+  /** What was saved beside the program. */
+  extraFiles(): ReadonlyMap<string, Uint8Array>;
   /** The module as a file (torch.jit.save). */
   save(name: string): Promise<Uint8Array<ArrayBuffer>>;
   /** Operators that ran on the host for want of a kernel, with counts, over all calls so far. */
@@ -78,7 +82,7 @@ export async function openProgram(
 ): Promise<Program> {
   registerAllParts();
   const context = new RuntimeContext({ ...options, print: () => undefined, warn: () => undefined });
-  const program = json.file === undefined ? compileSource(json, context) : await loadFile(json.file, context, readFile);
+  const program = json.file === undefined ? compileSource(json, context) : await loadFile(json, context, readFile);
   // Compiling is lazy; an error in it has to come up here, where cases expect it.
   program.prepare(json.entry ?? 'forward');
   return program;
@@ -96,21 +100,28 @@ export async function openFile(
 ): Promise<Program> {
   registerAllParts();
   const context = new RuntimeContext({ ...options, print: () => undefined, warn: () => undefined });
-  return loadFile(file, context, readFile, prepare);
+  return loadFile({ file }, context, readFile, prepare);
 }
 
 async function loadFile(
-  file: string,
+  { file, program }: Pick<ProgramCase, 'file' | 'program'>,
   context: RuntimeContext,
   readFile: FileReader,
   prepare: Preparation = (module) => module,
 ): Promise<OpenProgram> {
-  const { module: loaded, unit, pendingStates, debugTables } = await readModule(await readFile(file));
+  const options = program === undefined ? {} : { program };
+  const {
+    module: loaded,
+    unit,
+    pendingStates,
+    debugTables,
+    extraFiles,
+  } = await readModule(await readFile(file!), options);
   const loadDebugTables = (): Promise<void> => debugTables.load();
   const module = prepare(loaded, unit);
   const runner = new ScriptModule(module, unit, context, { loadDebugTables });
   await runner.restore(pendingStates);
-  return new OpenProgram(runner, (name) => runner.method(name) as GraphFunction, module, loadDebugTables);
+  return new OpenProgram(runner, (name) => runner.method(name) as GraphFunction, module, loadDebugTables, extraFiles);
 }
 
 function compileSource({ source }: ProgramCase, context: RuntimeContext): OpenProgram {
@@ -135,7 +146,25 @@ class OpenProgram implements Program {
     private readonly functionOf: (name: string) => GraphFunction,
     private readonly self: ScriptObject | null,
     private readonly loadDebugTables = (): Promise<void> => Promise.resolve(),
+    private readonly files: ReadonlyMap<string, Uint8Array> = new Map(),
   ) {}
+
+  tensors(): ReadonlyMap<string, Tensor> {
+    const found = new Map<string, Tensor>();
+    const visit = (object: ScriptObject, path: string): void =>
+      object.type.attributes.forEach(({ name }, slot) => {
+        const value = object.slots[slot];
+        const own = path === '' ? name : `${path}.${name}`;
+        if (value instanceof Tensor) found.set(own, value);
+        else if (value instanceof ScriptObject) visit(value, own);
+      });
+    if (this.self) visit(this.self, '');
+    return found;
+  }
+
+  extraFiles(): ReadonlyMap<string, Uint8Array> {
+    return this.files;
+  }
 
   prepare(entry: string): void {
     this.functionOf(entry).ensureDefined();
@@ -162,9 +191,9 @@ class OpenProgram implements Program {
     }
   }
 
-  #bind({ schema }: GraphFunction, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): IValue[] {
-    return bindArguments(schema, this.self ?? undefined, inputs, kwargs, (value, argument, position) =>
-      argumentFromPython(value, argument, position, schema),
+  #bind(fn: GraphFunction, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): IValue[] {
+    return bindArguments(fn, this.self ?? undefined, inputs, kwargs, (value, argument, position) =>
+      argumentFromPython(value, argument, position, fn.schema),
     );
   }
 

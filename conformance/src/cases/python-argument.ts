@@ -1,6 +1,23 @@
 import { CastError, castToType, InferenceError, pythonRepr, pythonTypeName } from '@cresset/frontend';
-import { type Argument, CressetError, type FunctionSchema, TensorType } from '@cresset/ir';
-import type { IValue } from '@cresset/tensor';
+import { type Argument, CressetError, type FunctionSchema, TensorType, TupleType, type Type } from '@cresset/ir';
+import { List, Tuple, type IValue } from '@cresset/tensor';
+
+/** An object of fields with these in the order of a named tuple, in whatever it lies; what is not given is None. */
+function withFieldsOf(value: IValue, type: Type): IValue {
+  const [element] = type.containedTypes();
+  if (value instanceof List && type.kind === 'ListType')
+    return new List(
+      value.elementType,
+      value.items.map((item) => withFieldsOf(item, element)),
+    );
+  if (!(value instanceof Tuple) || !(type instanceof TupleType)) return value;
+  const names = value.type?.fieldNames;
+  const items =
+    names && type.fieldNames ? type.fieldNames.map((field) => value.items[names.indexOf(field)] ?? null) : value.items;
+  return new Tuple(
+    items.map((item, index) => (type.elements[index] ? withFieldsOf(item, type.elements[index]) : item)),
+  );
+}
 
 /**
  * A value as Python hands it to a parameter (PyTorch: argumentToIValue). Throws a CressetError with PyTorch's message where the parameter
@@ -13,7 +30,7 @@ export function argumentFromPython(
   schema: FunctionSchema,
 ): IValue {
   try {
-    return castToType(value, type, N);
+    return castToType(withFieldsOf(value, type), type, N);
   } catch (error) {
     if (error instanceof InferenceError) throw new CressetError('ARGUMENT_TYPE', error.message);
     if (!(error instanceof CastError)) throw error;

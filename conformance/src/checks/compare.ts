@@ -75,6 +75,15 @@ export async function difference(
   if ('tuple' in want) {
     return got instanceof Tuple ? sequenceDifference(got.items, want.tuple, tolerance, readFile, path) : mismatch;
   }
+  if ('object' in want) {
+    if (!(got instanceof Tuple) || !got.type?.fieldNames) return mismatch;
+    for (const [field, value] of want.object.fields) {
+      const at = got.type.fieldNames.indexOf(field);
+      const found = await difference(got.items[at] ?? null, value, tolerance, readFile, `${path} field`);
+      if (found) return found;
+    }
+    return null;
+  }
   if (!(got instanceof Dict)) return mismatch;
   const entries = [...got.entries];
   if (entries.length !== want.dict.length) return `${path}: wrong number of entries`;
