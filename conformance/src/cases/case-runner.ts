@@ -40,7 +40,7 @@ export class CaseRunner {
       applyJitOptions(jitOptionsOf(executor));
       results.set(executor, await this.#runOnce(json, readFile));
     }
-    const isProgram = json.compile_error === undefined && !json.suite.startsWith('ir/');
+    const isProgram = (json.compile_error ?? json.load_error) === undefined && !json.suite.startsWith('ir/');
     if (repeat > 1 && isProgram) await this.#repeat(json, readFile, results);
     const all = [...results.values()];
     const result = all.find(({ passed }) => !passed) ?? all[0];

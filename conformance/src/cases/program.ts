@@ -109,14 +109,13 @@ async function loadFile(
   readFile: FileReader,
   prepare: Preparation = (module) => module,
 ): Promise<OpenProgram> {
-  const options = program === undefined ? {} : { program };
   const {
     module: loaded,
     unit,
     pendingStates,
     debugTables,
     extraFiles,
-  } = await readModule(await readFile(file!), options);
+  } = await readModule(await readFile(file!), { program });
   const loadDebugTables = (): Promise<void> => debugTables.load();
   const module = prepare(loaded, unit);
   const runner = new ScriptModule(module, unit, context, { loadDebugTables });

@@ -23,6 +23,9 @@ import { ZipReader } from './zip/zip-reader.ts';
 /** Versions of the file format that are understood (caffe2::serialize::kMaxSupportedFileFormatVersion). */
 const MAX_FORMAT_VERSION = 10;
 
+/** What only archives of `torch.export.save` have, in the layout of PyTorch 2.8 on or the one before. */
+const EXPORTED_PROGRAM = /^([^/]*\/)?(archive_format|serialized_exported_program\.json)$/;
+
 /** What a model can be loaded from: an address, a file, or bytes. */
 export type ModuleInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
 
@@ -93,7 +96,7 @@ class ModuleReader {
       this.#options.onPart?.('legacy-module-reader', 'a file in the layout before PyTorch 1.4');
       return readLegacyModule({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
     }
-    if (isExportedProgram(zip)) {
+    if ([...zip.entries.keys()].some((name) => EXPORTED_PROGRAM.test(name))) {
       const { readExportedProgram } = await import('./exported-program/exported-program-reader.ts');
       this.#options.onPart?.('exported-program-reader', 'a program of torch.export');
       return readExportedProgram(zip, this.#source, this.#options);
@@ -201,13 +204,6 @@ async function whileComing(
   }
   await prepared;
   return early ?? read();
-}
-
-/** Whether an archive is of `torch.export.save`, in the layout of PyTorch 2.8 on or the one before. */
-function isExportedProgram(zip: ZipReader): boolean {
-  for (const name of zip.entries.keys())
-    if (/^([^/]*\/)?(archive_format|serialized_exported_program\.json)$/.test(name)) return true;
-  return false;
 }
 
 function hasCode(zip: ZipReader, root: string): boolean {

@@ -13,7 +13,7 @@ export * from './types/container-types.ts';
 export * from './types/custom-classes.ts';
 export * from './error.ts';
 export * from './text/file-check.ts';
-export type { CallChecks } from './schema/call-checks.ts';
+export type { ArgumentBinder } from './schema/argument-binder.ts';
 export * from './schema/function-schema.ts';
 export * from './graph/function.ts';
 export * from './text/graph-log.ts';

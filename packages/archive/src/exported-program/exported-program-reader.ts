@@ -57,6 +57,8 @@ export async function readExportedProgram(
   const payloads = await readPayloads(zip, program, isBigEndian);
   await prepared;
   const made = new ProgramBuilder(program, payloads).build();
+  // What cannot be run is told now, where somebody wants to run it: who only looks at weights needs no operators.
+  if (options.beforeCompiling) made.forward.ensureDefined();
   const weights = new WeightReader(zip);
   const isLazy = source.size > WHOLE_FILE_BYTES;
   for (const records of payloads.records) {
@@ -64,7 +66,8 @@ export async function readExportedProgram(
     else await records.load(weights);
   }
   return {
-    ...made,
+    module: made.module,
+    unit: made.unit,
     constants: [],
     pendingStates: [],
     formatVersion: FORMAT_VERSION,
@@ -102,25 +105,29 @@ class ProgramBuilder {
     this.#converter = new GraphConverter(this.#graph, this.#unit, (name) => this.#liftedValue(name));
   }
 
-  build(): Pick<LoadedModule, 'module' | 'unit'> {
+  /** The module, with a method that is converted when it is first needed. */
+  build(): Pick<LoadedModule, 'module' | 'unit'> & { readonly forward: GraphFunction } {
     for (const input of this.#signature.inputs) {
       if (input.kind === 'user') continue;
       if (input.kind === 'token') this.#converter.define(input.name, this.#graph.insertConstant(null));
       else this.#register(input);
     }
     const { type } = this.#tree.root;
+    const forward = new GraphFunction(`${type.qualifiedName}.forward`, this.#graph, (fn) => this.#define(fn));
+    type.addMethod(forward);
+    this.#unit.registerFunction(forward);
+    return { module: this.#tree.root, unit: this.#unit, forward };
+  }
+
+  #define(fn: GraphFunction): void {
     const call = this.#readCall();
     const parameters = this.#addParameters(call);
     this.#converter.convertNodes(this.#graphModule.object('graph'));
     this.#graph.currentRange = undefined;
     const result = this.#addResult(call.output);
-    const fn = new GraphFunction(`${type.qualifiedName}.forward`, this.#graph);
-    const args = [new Argument('self', type), ...parameters];
+    const args = [new Argument('self', this.#tree.root.type), ...parameters];
     fn.setSchema(new FunctionSchema('forward', '', args, [new Argument('', result.type)]));
-    fn.callChecks = this.#makeChecks(call);
-    type.addMethod(fn);
-    this.#unit.registerFunction(fn);
-    return { module: this.#tree.root, unit: this.#unit };
+    fn.binder = this.#makeChecks(call);
   }
 
   // ---- attributes

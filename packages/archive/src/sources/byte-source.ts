@@ -22,7 +22,7 @@ export interface TransferOptions {
   /** Told of what of the library is fetched to read this file, and why. */
   readonly onPart?: (name: string, reason: string) => void;
   /** Which program of an archive that has several is read. */
-  readonly program?: string;
+  readonly program?: string | undefined;
   /** Told of what goes wrong and does no harm. */
   readonly onWarning?: (text: string) => void;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { load, setJitOptions, tensor, Tensor, type ScriptModule } from '../index.ts';
+import { estimate, load, loadCheckpoint, setJitOptions, tensor, Tensor, type ScriptModule } from '../index.ts';
 import { failure } from '../../../../test-setup/failure.ts';
 
 const fixture = (name: string): Uint8Array =>
@@ -71,8 +71,8 @@ describe('a program of torch.export', () => {
 
   it.each([
     ['Guard failed: factor == 3', () => [batchOf(rows(2, 0)), 4n], extras],
-    ["Guard failed: batch['x'].size()[0] <= 8", () => [batchOf(rows(9, 0)), 3n], extras],
-    ["Guard failed: batch['mask'].size()[0] == 3", () => [{ x: rows(2, 0), mask: tensor([1]) }, 3n], extras],
+    ['Guard failed: batch.x.size()[0] <= 8', () => [batchOf(rows(9, 0)), 3n], extras],
+    ['Guard failed: batch.mask.size()[0] == 3', () => [{ x: rows(2, 0), mask: tensor([1]) }, 3n], extras],
     ['Ran into a kwarg keyword mismatch', () => [batchOf(rows(2, 0)), 3n], {}],
     ['Trying to flatten user inputs with exported input tree spec', () => [batchOf(rows(2, 0))], extras],
     ['Trying to flatten user inputs', () => [batchOf(rows(2, 0)), 3n], { kwargs: { extras: { bias: [] } } }],
@@ -127,4 +127,22 @@ describe('a program of torch.export', () => {
     expect(none.message).toContain("one of 'flow', 'sizes'");
     expect(await failure(open('exported-two', 'other'))).toMatchObject({ code: 'EXPORT_NO_PROGRAM' });
   });
+});
+
+it('what a program of torch.export takes is told before it is loaded', async () => {
+  const { weightBytes, largestTensor } = await estimate(fixture('exported-flow.pt2'), { device: 'cpu' });
+  expect([weightBytes, largestTensor]).toEqual([0, null]);
+  expect((await estimate(fixture('exported.pt2'), { device: 'cpu' })).largestTensor).toMatchObject({ shape: [3, 4] });
+});
+
+it('a program of torch.export is saved as TorchScript, with its answers', async () => {
+  for (const [name, program] of [['exported-flow'], ['exported-two', 'flow']]) {
+    await using model = await open(name, program);
+    await using again = await load(await model.save(), { device: 'cpu' });
+    expectNumbers(await again.forward(rows(2, -0.5), tensor(BigInt64Array.of(3n), [])), results['exported-flow'][0]);
+  }
+});
+
+it('a program of torch.export is no checkpoint', async () => {
+  expect(await failure(loadCheckpoint(fixture('exported.pt2')))).toMatchObject({ code: 'FILE_IS_EXPORTED_PROGRAM' });
 });

@@ -125,7 +125,7 @@ export class Library {
       lazy,
       weights,
       memoryLimit,
-      ...(program === undefined ? {} : { program }),
+      program,
     } as const;
     const { id, summary } = await placement.client.request('loaded', request, transferOptions(options));
     return withMethods(new ScriptModule(new LoadedFile(placement, model, summary, id)));

@@ -1,5 +1,5 @@
 import { CressetError, ErrorReport } from '../error.ts';
-import type { CallChecks } from '../schema/call-checks.ts';
+import type { ArgumentBinder } from '../schema/argument-binder.ts';
 import type { FunctionSchema } from '../schema/function-schema.ts';
 import type { Graph } from './graph.ts';
 import { nested } from '../nesting.ts';
@@ -31,7 +31,7 @@ export class GraphFunction implements ScriptFunction {
   #schema: FunctionSchema | undefined;
   #isDeclared = false;
   #failure: unknown;
-  callChecks: CallChecks | null = null;
+  binder: ArgumentBinder | null = null;
   /** How long compiling it took, with the functions that were first needed for it. */
   compileMilliseconds = 0;
 

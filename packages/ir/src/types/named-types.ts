@@ -1,5 +1,5 @@
 import { CressetError } from '../error.ts';
-import type { CallChecks } from '../schema/call-checks.ts';
+import type { ArgumentBinder } from '../schema/argument-binder.ts';
 import type { FunctionSchema } from '../schema/function-schema.ts';
 import { Type, type WhyNot } from './type.ts';
 
@@ -16,8 +16,8 @@ export interface ScriptFunction {
   readonly name: string;
   /** Its schema; compiles the function first where that is still to be done. */
   readonly schema: FunctionSchema;
-  /** What else is checked of a call from outside; null where nothing is. */
-  readonly callChecks?: CallChecks | null;
+  /** Binds the arguments of a call from outside, where the schema alone does not say how. */
+  readonly binder?: ArgumentBinder | null;
 }
 
 /** A function as a value (PyTorch: FunctionType). */

@@ -1,18 +1,18 @@
 import { type Argument, CressetError, type ScriptFunction } from '@cresset/ir';
-import { Dict, List, Tuple, type IValue } from '@cresset/tensor';
+import type { IValue } from '@cresset/tensor';
 import { toIValue } from '../interpreter/code/constant-value.ts';
 
 /**
- * The arguments of a call by the function's schema: positional ones, then keywords, then defaults (PyTorch: createStackForSchema), checked
- * as the function wants it.
+ * The arguments of a call by the function's schema: positional ones, then keywords, then defaults (PyTorch: createStackForSchema), or
+ * as the function's own binder has it.
  *
  * @param self the object of a method, which is its first argument; undefined for a function
  * @param convert makes a given value what its parameter wants, or throws; `position` is null for a keyword
  *
- * Throws a CressetError of code `ARGUMENT_COUNT` or `ARGUMENT_NAME`, or what `convert` or the checks throw.
+ * Throws a CressetError of code `ARGUMENT_COUNT` or `ARGUMENT_NAME`, or what `convert` or the binder throws.
  */
 export function bindArguments<Given>(
-  { schema, callChecks = null }: Pick<ScriptFunction, 'schema' | 'callChecks'>,
+  { schema, binder }: Pick<ScriptFunction, 'schema' | 'binder'>,
   self: IValue | undefined,
   args: readonly Given[],
   kwargs: Iterable<readonly [string, Given]>,
@@ -20,16 +20,7 @@ export function bindArguments<Given>(
 ): IValue[] {
   const bound: IValue[] = self === undefined ? [] : [self];
   const byName = new Map(kwargs);
-  const isMethod = self !== undefined;
-  callChecks?.checkNames(args.length, [...byName.keys()]);
-  const converted = (value: Given, argument: Argument, position: number | null): IValue => {
-    try {
-      return convert(value, argument, position);
-    } catch (error) {
-      if (!callChecks || !(error instanceof CressetError)) throw error;
-      throw callChecks.refusal(error, bound.length - Number(isMethod), isContainer(value));
-    }
-  };
+  if (binder) return [...bound, ...binder.bind(schema, args, byName, convert)];
   const given = bound.length + args.length + byName.size;
   const wrongCount = (what: string): CressetError =>
     new CressetError('ARGUMENT_COUNT', `${schema.name}() ${what} Declaration: ${schema}`);
@@ -41,12 +32,12 @@ export function bindArguments<Given>(
     if (argument.kwargOnly) {
       throw wrongCount(`takes ${bound.length} positional argument(s) but ${args.length} was/were given. `);
     }
-    bound.push(converted(value, argument, bound.length));
+    bound.push(convert(value, argument, bound.length));
   }
   for (const argument of schema.arguments.slice(bound.length)) {
     const { name, defaultValue } = argument;
     if (byName.has(name)) {
-      bound.push(converted(byName.get(name)!, argument, null));
+      bound.push(convert(byName.get(name)!, argument, null));
       byName.delete(name);
     } else if (defaultValue !== undefined) {
       bound.push(toIValue(defaultValue));
@@ -64,12 +55,5 @@ export function bindArguments<Given>(
         : `Unknown keyword argument '${unknown}' for operator '${schema.name}'. Schema: ${schema}`,
     );
   }
-  callChecks?.check(isMethod ? bound.slice(1) : bound);
   return bound;
-}
-
-/** Of a value as it is, or as messages have it. */
-function isContainer(value: unknown): boolean {
-  if (Array.isArray(value) || value instanceof List || value instanceof Tuple || value instanceof Dict) return true;
-  return typeof value === 'object' && value !== null && 'kind' in value && /^(tuple|dict)$/.test(String(value.kind));
 }

@@ -75,7 +75,7 @@ export interface LoadRequest {
   /** `false` reads all weights of a large file before it is answered. */
   readonly lazy?: boolean;
   /** Which program of a file that has several. */
-  readonly program?: string;
+  readonly program?: string | undefined;
   /** How weights of float32 lie on a GPU. */
   readonly weights?: WeightPrecision;
   /** Bytes that the tensors of the model and its runs may take; without it, any. */

@@ -180,7 +180,7 @@ export class WorkerHost {
     const parts = this.programParts();
     const options: TransferOptions = {
       ...this.#transferOptions(request, signal),
-      ...(request.program === undefined ? {} : { program: request.program }),
+      program: request.program,
       beforeCompiling: (contents) => parts.needForFile(contents),
       onPart: (name, reason) => parts.note(name, reason),
     };

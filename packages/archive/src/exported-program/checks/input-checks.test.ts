@@ -1,5 +1,5 @@
 import { Dict, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
-import { StringType, TensorType } from '@cresset/ir';
+import { Argument, FunctionSchema, StringType, TensorType } from '@cresset/ir';
 import { describe, expect, it } from 'vitest';
 import { InputChecks, type CheckedSignature, type ExpectedInput } from './input-checks.ts';
 import { parseGuard } from './guard-expression.ts';
@@ -88,11 +88,21 @@ describe('the checks of a program with example inputs', () => {
     );
     const given = (...keys: string[]): Dict =>
       new Dict(StringType.get(), TensorType.get(), new Map(keys.map((key) => [key, zeros(1)])));
-    expect(() => checks.checkNames(1, ['k'])).not.toThrow();
-    expect(() => checks.checkNames(1, [])).toThrow(
+    const schema = new FunctionSchema(
+      'forward',
+      '',
+      ['self', 'd', 'k'].map((name) => new Argument(name)),
+      [],
+    );
+    const bind =
+      (args: readonly IValue[], ...keywords: string[]): (() => unknown) =>
+      () =>
+        checks.bind(schema, args, new Map(keywords.map((name) => [name, null as IValue])), (value) => value);
+    expect(bind([given('a', 'b')], 'k')).not.toThrow();
+    expect(bind([given('a', 'b')])).toThrow(
       "Ran into a kwarg keyword mismatch: Got the following keywords [] but expected ['k']",
     );
-    expect(() => checks.checkNames(2, ['k'])).toThrow('Trying to flatten user inputs with exported input tree spec:');
+    expect(bind([given('a', 'b'), null], 'k')).toThrow('Trying to flatten user inputs with exported input tree spec:');
     expect(() => checks.check([given('b', 'a'), null])).not.toThrow();
     for (const value of [given('a'), new List(TensorType.get(), []), new Tuple([zeros(1), zeros(1)]), zeros(1)])
       expect(() => checks.check([value, null])).toThrow('Trying to flatten user inputs');

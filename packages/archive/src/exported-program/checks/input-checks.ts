@@ -1,6 +1,6 @@
 import { pythonRepr, pythonTypeName } from '@cresset/frontend';
-import { CressetError, type CallChecks } from '@cresset/ir';
-import { Tensor, type IValue } from '@cresset/tensor';
+import { CressetError, type Argument, type ArgumentBinder, type FunctionSchema } from '@cresset/ir';
+import { Dict, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { flatten, leafPaths, treeOf, treeText, type TreeSpec } from '../tree/tree-spec.ts';
 import { areEqual, parseGuard } from './guard-expression.ts';
 import type { SymbolicSize } from './symbolic-size.ts';
@@ -40,7 +40,7 @@ type Check = (inputs: readonly IValue[]) => void;
  * What PyTorch checks of a call of `ExportedProgram.module()`: names, structure, sizes, numbers and guards, with its messages. Throws
  * `INPUT_NAMES`, `INPUT_STRUCTURE`, `INPUT_GUARD` or `INPUT_SHAPE`.
  */
-export class InputChecks implements CallChecks {
+export class InputChecks implements ArgumentBinder {
   readonly #signature: CheckedSignature;
   readonly #specs: readonly TreeSpec[];
   readonly #checks: readonly Check[];
@@ -51,7 +51,28 @@ export class InputChecks implements CallChecks {
     this.#checks = signature.hasExamples ? guardChecks(signature, this.#specs) : constraintChecks(signature);
   }
 
-  checkNames(positional: number, keywords: readonly string[]): void {
+  bind<Given, Value>(
+    { arguments: [, ...parameters] }: FunctionSchema,
+    args: readonly Given[],
+    kwargs: ReadonlyMap<string, Given>,
+    convert: (value: Given, argument: Argument, position: number | null) => Value,
+  ): Value[] {
+    this.#checkNames(args.length, [...kwargs.keys()]);
+    const values = parameters.map((parameter, index) => {
+      const isPositional = index < args.length;
+      const given = isPositional ? args[index] : kwargs.get(parameter.name)!;
+      try {
+        return convert(given, parameter, isPositional ? index + 1 : null);
+      } catch (error) {
+        const isLeaf = this.#specs[index].kind === 'leaf' && !isContainer(given);
+        throw isLeaf || !(error instanceof CressetError) ? error : this.#structureError(error.message, error);
+      }
+    });
+    this.check(values as readonly IValue[]);
+    return values;
+  }
+
+  #checkNames(positional: number, keywords: readonly string[]): void {
     const wanted = this.#signature.keywords.map(([name]) => name);
     if (keywords.length !== wanted.length || keywords.some((name) => !wanted.includes(name))) {
       const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(', ')}]`;
@@ -64,14 +85,10 @@ export class InputChecks implements CallChecks {
       throw this.#structureError(`${positional} positional arguments`);
   }
 
-  refusal(error: CressetError, index: number, isContainer: boolean): CressetError {
-    const isLeaf = this.#specs[index]?.kind === 'leaf';
-    return isLeaf && !isContainer ? error : this.#structureError(error.message, error);
-  }
-
-  check(values: readonly unknown[]): void {
+  /** Throws where values of the parameters are none that the program was exported for. */
+  check(values: readonly IValue[]): void {
     const leaves: IValue[] = [];
-    for (const [index, value] of (values as readonly IValue[]).entries()) {
+    for (const [index, value] of values.entries()) {
       const found = flatten(this.#specs[index], value);
       if (!found) throw this.#structureError(treeText(treeOf(value)));
       leaves.push(...found);
@@ -89,6 +106,12 @@ export class InputChecks implements CallChecks {
       { cause },
     );
   }
+}
+
+/** Whether a value is a list, tuple or dict, as it is or as messages have it. */
+function isContainer(value: unknown): boolean {
+  if (Array.isArray(value) || value instanceof List || value instanceof Tuple || value instanceof Dict) return true;
+  return typeof value === 'object' && value !== null && 'kind' in value && /^(tuple|dict)$/.test(String(value.kind));
 }
 
 function sizeAt(input: IValue, dim: number): bigint {

@@ -156,9 +156,6 @@ export class ArgumentValues {
       case 'BoolType':
         if (typeof constant === 'bigint') return graph.insertConstant(constant !== 0n);
         return kind === 'IntType' ? graph.insert('aten::Bool', [value]) : value;
-      case 'NumberType':
-        if (typeof constant === 'boolean') return graph.insertConstant(BigInt(constant));
-        return kind === 'BoolType' ? graph.insert('aten::Int', [value]) : value;
       default:
         return value;
     }

@@ -111,7 +111,8 @@ export class GraphConverter {
       outputs.length === 1 && first.tag === 'as_tensors' && values.length !== 1
         ? itemsOf(first).map((value) => ({ tag: 'as_tensor', value }))
         : outputs;
-    if (parts.length > found.length && parts.some(({ tag }) => tag !== 'as_none'))
+    // What gives nothing has a name for that all the same.
+    if (parts.slice(found.length).some(({ tag }) => tag !== 'as_none'))
       malformed(`'${target}' has ${found.length} results, and ${parts.length} names for them`);
     parts.forEach((output, index) => this.#defineOutput(output, found[index]));
   }

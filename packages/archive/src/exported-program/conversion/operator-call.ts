@@ -31,11 +31,11 @@ export function callOperator(
   const operator = findOperator(name, overload) ?? substituteFor(name, inputs);
   if (!operator) throw unknownOperator(`${name.replace('::', '.')}${overload === '' ? '' : `.${overload}`}`);
   const values = operator.schema.arguments.map((formal, index) => argumentOf(converter, formal, index, inputs));
-  const hasNumberForTensor = values.some(
-    (value, index) => isNumber(value) && operator.schema.arguments[index].type.kind === 'TensorType',
-  );
-  if (!hasNumberForTensor) return insertCall(converter, operator, values);
-  return callWithNumbers(converter, operator, values);
+  const { arguments: formals } = operator.schema;
+  if (values.some((value, index) => isTruthValue(value) && isScalar(formals[index])))
+    return callWithTruthValues(converter, operator, values);
+  const hasNumberForTensor = values.some((value, index) => isNumber(value) && isTensor(formals[index]));
+  return hasNumberForTensor ? callWithNumbers(converter, operator, values) : insertCall(converter, operator, values);
 }
 
 /** Where the very overload is not known: another one with all the arguments that are given. */
@@ -70,34 +70,77 @@ function defaultOf({ graph, arguments: values }: GraphConverter, { type }: Argum
 const NUMBERS: ReadonlySet<string> = new Set(['IntType', 'FloatType', 'ComplexType', 'BoolType', 'NumberType']);
 const isNumber = ({ type }: Value): boolean => NUMBERS.has(type.kind);
 
+const isTruthValue = ({ type }: Value): boolean => type === BoolType.get();
+const isTensor = ({ type }: Argument): boolean => type.kind === 'TensorType';
+const isScalar = ({ type }: Argument): boolean =>
+  (type.kind === 'OptionalType' ? type.containedTypes()[0] : type).kind === 'NumberType';
+
+/** Overloads of a name with the same arguments, and where each of theirs is among those of an operator. */
+function siblingsOf({ name, schema }: Operator): { readonly other: Operator; readonly positions: readonly number[] }[] {
+  return operatorsFor(name).flatMap((other) => {
+    const positions = other.schema.arguments.map((each) => schema.argumentIndexWithName(each.name) ?? -1);
+    const isSame = positions.length === schema.arguments.length && positions.every((each) => each !== -1);
+    return isSame && other.schema !== schema ? [{ other, positions }] : [];
+  });
+}
+
 /**
  * Python lets a number stand for a tensor. An overload that takes the number itself says what comes of it; where there is none, it becomes a tensor
  * without dimensions.
  */
 function callWithNumbers(converter: GraphConverter, operator: Operator, values: readonly Value[]): readonly Value[] {
   const { arguments: formals } = operator.schema;
-  const isTruthValue = values.some(
-    ({ type }, index) => type === BoolType.get() && formals[index].type.kind === 'TensorType',
-  );
-  for (const other of isTruthValue ? [] : operatorsFor(operator.name)) {
-    const positions = other.schema.arguments.map(({ name }) => formals.findIndex((formal) => formal.name === name));
-    const isSame = other !== operator && positions.length === formals.length && positions.every((each) => each !== -1);
-    if (!isSame) continue;
+  const hasTruthValue = values.some((value, index) => isTruthValue(value) && isTensor(formals[index]));
+  for (const { other, positions } of hasTruthValue ? [] : siblingsOf(operator)) {
     const given = positions.map((position) => values[position]);
     if (given.every(({ type }, index) => type.isSubtypeOf(other.schema.arguments[index].type)))
       return insertCall(converter, other, given);
   }
-  const tensors = values.map((value, index) =>
-    isNumber(value) && formals[index].type.kind === 'TensorType' ? asTensor(converter, value) : value,
+  return insertCall(
+    converter,
+    operator,
+    values.map((value, index) => (isNumber(value) && isTensor(formals[index]) ? asTensor(converter, value) : value)),
   );
-  return insertCall(converter, operator, tensors);
+}
+
+/** A truth value is no Scalar of TorchScript: an overload takes it as a tensor of bool, and where there is none it is an int. */
+function callWithTruthValues(
+  converter: GraphConverter,
+  operator: Operator,
+  values: readonly Value[],
+): readonly Value[] {
+  const { graph } = converter;
+  for (const { other, positions } of siblingsOf(operator)) {
+    const { arguments: formals } = other.schema;
+    const fits = positions.every((position, index) => {
+      const value = values[position];
+      return isTruthValue(value)
+        ? isTensor(formals[index]) || formals[index].type === value.type
+        : value.type.isSubtypeOf(formals[index].type);
+    });
+    if (!fits) continue;
+    const given = positions.map((position, index) =>
+      isTruthValue(values[position]) && isTensor(formals[index])
+        ? asTensor(converter, values[position])
+        : values[position],
+    );
+    return insertCall(converter, other, given);
+  }
+  const { schema } = operator;
+  const given = values.map((value, index) =>
+    isTruthValue(value) && isScalar(schema.arguments[index]) ? graph.insert('aten::Int', [value]) : value,
+  );
+  // What is filled with it is of bool.
+  const dtype = schema.argumentIndexWithName('dtype');
+  if (operator.name === 'aten::full' && dtype !== undefined && given[dtype].type.kind === 'NoneType')
+    given[dtype] = graph.insertConstant(BOOL_CODE);
+  return insertCall(converter, operator, given);
 }
 
 const BOOL_CODE = 11n;
 
 function asTensor({ graph, arguments: values }: GraphConverter, value: Value): Value {
-  const isTruthValue = value.type === BoolType.get();
-  const number = isTruthValue ? graph.insert('aten::Int', [value]) : value;
+  const number = isTruthValue(value) ? graph.insert('aten::Int', [value]) : value;
   const code = { IntType: 4n, BoolType: BOOL_CODE, ComplexType: 9n }[value.type.kind as string] ?? 6n;
   const dtype = graph.insertConstant(code);
   return graph.insert('aten::scalar_tensor', [values.convert(number, number.type)], { dtype });

@@ -25,7 +25,6 @@ export type TreeSpec =
       readonly kind: 'object';
       /** The name under which Python has registered its class. */
       readonly type: string;
-      readonly isNamedTuple: boolean;
       readonly fields: readonly string[];
       /** Fields that are None, which have no part in the structure. */
       readonly absent: readonly string[];
@@ -68,7 +67,7 @@ function readSpec(json: JsonObject, namedTuples: ReadonlyMap<string, readonly st
       return { kind: 'dict', type, keys: keysOf(type, parseContext(context)), children };
     case 'collections.namedtuple': {
       const fields = namedTuples.get(context) ?? children.map((_, index) => `_${index}`);
-      return { kind: 'object', type: context, isNamedTuple: true, fields, absent: [], children };
+      return { kind: 'object', type: context, fields, absent: [], children };
     }
     default:
       return dataclassSpec(String(type), parseContext(context), children);
@@ -95,7 +94,7 @@ function dataclassSpec(type: string, context: Json, children: readonly TreeSpec[
   const isNames = (names: Json): names is readonly string[] =>
     isJsonList(names) && names.every((name) => typeof name === 'string');
   if (isNames(fields) && isNames(absent) && fields.length === children.length)
-    return { kind: 'object', type, isNamedTuple: false, fields, absent, children };
+    return { kind: 'object', type, fields, absent, children };
   throw new CressetError(
     'EXPORT_UNSUPPORTED',
     `the program takes or gives a '${type}', whose parts only its own Python knows: pass them as dicts, lists or tuples, and export it again`,
@@ -114,10 +113,7 @@ export function childPaths(spec: TreeSpec, path: string): readonly (readonly [Tr
     case 'dict':
       return spec.children.map((child, index) => [child, `${path}[${keyText(spec.keys[index])}]`]);
     case 'object':
-      return spec.children.map((child, index) => {
-        const field = spec.fields[index];
-        return [child, spec.isNamedTuple ? `${path}.${field}` : `${path}['${field}']`];
-      });
+      return spec.children.map((child, index) => [child, `${path}.${spec.fields[index]}`]);
     default:
       return spec.children.map((child, index) => [child, `${path}[${index}]`]);
   }
