@@ -28,7 +28,7 @@ export interface SeedFiles {
 export function readSeedFiles(folder: string): SeedFiles {
   const text = (name: string): string => readFileSync(join(folder, name), 'utf8');
   const archives = readdirSync(folder)
-    .filter((name) => name.endsWith('.pt'))
+    .filter((name) => /\.pt2?$/.test(name))
     .sort()
     .map((name) => readArchive(folder, name));
   const programs = text('programs.py').split('\n# ---\n');

@@ -71,9 +71,10 @@ export const targets: readonly Target[] = [
     name: 'pickle',
     weight: 5,
     mutate: ({ modules, checkpoints }, random) => {
-      const { files } = random.pick([...modules, ...checkpoints].filter((archive) => archive.files.size > 0));
-      const names = [...files.keys()].filter((name) => /\.(debug_)?pkl$/.test(name));
-      return mutatePickle(files.get(random.pick(names))!, random);
+      const pickles = [...modules, ...checkpoints].map(({ files }) =>
+        [...files].filter(([name]) => /\.(debug_)?pkl$/.test(name)).map(([, pickle]) => pickle),
+      );
+      return mutatePickle(random.pick(random.pick(pickles.filter(({ length }) => length > 0))), random);
     },
     take: (input) => unpickle(input as Uint8Array),
   },

@@ -24,7 +24,7 @@ import { ZipReader } from './zip/zip-reader.ts';
 const MAX_FORMAT_VERSION = 10;
 
 /** What only archives of `torch.export.save` have, in the layout of PyTorch 2.8 on or the one before. */
-const EXPORTED_PROGRAM = /^([^/]*\/)?(archive_format|serialized_exported_program\.json)$/;
+const EXPORTED_PROGRAM = /archive_format$|exported_program\.json$/;
 
 /** What a model can be loaded from: an address, a file, or bytes. */
 export type ModuleInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
@@ -90,22 +90,16 @@ class ModuleReader {
   async read(): Promise<LoadedModule> {
     const zip = await this.#openZip();
     const root = archiveRoot(zip);
-    if (zip.has(`${root}model.json`) && !zip.has(`${root}data.pkl`)) {
-      await this.#options.beforeCompiling?.({ code: await readTexts(zip), pickles: [] });
-      const { readLegacyModule } = await import('./legacy/legacy-module-reader.ts');
-      this.#options.onPart?.('legacy-module-reader', 'a file in the layout before PyTorch 1.4');
-      return readLegacyModule({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
-    }
     if ([...zip.entries.keys()].some((name) => EXPORTED_PROGRAM.test(name))) {
       const { readExportedProgram } = await import('./exported-program/exported-program-reader.ts');
-      this.#options.onPart?.('exported-program-reader', 'a program of torch.export');
       return readExportedProgram(zip, this.#source, this.#options);
     }
+    const readVersion = (): Promise<number> => this.#formatVersion(zip, root);
     if (!zip.has(`${root}data.pkl`) || !hasCode(zip, root)) {
-      const { foreignZipError } = await import('./foreign-file.ts');
-      throw await foreignZipError(this.#source, zip);
+      const { readOtherArchive } = await import('./other-archives.ts');
+      return readOtherArchive({ zip, root, source: this.#source, formatVersion: readVersion }, this.#options);
     }
-    const formatVersion = await this.#formatVersion(zip, root);
+    const formatVersion = await readVersion();
     const debugTables = new DebugTables(zip, this.#options.onPart);
     const [bigEndian, code, dataPickle, constantsPickle] = await Promise.all([
       readByteOrder(zip, root).then((order) => order === 'big'),
@@ -220,13 +214,5 @@ async function readCode(zip: ZipReader, root: string, tables: DebugTables): Prom
       const file = name.slice(root.length);
       return [file, new Source(decoder.decode(contents[index]), file, 0, tables.tableOf(name))];
     }),
-  );
-}
-
-/** All code of an archive of any layout. */
-async function readTexts(zip: ZipReader): Promise<string[]> {
-  const decoder = new TextDecoder();
-  return (await zip.readAll([...zip.entries.keys()].filter((name) => name.endsWith('.py')))).map((bytes) =>
-    decoder.decode(bytes),
   );
 }

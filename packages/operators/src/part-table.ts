@@ -42,7 +42,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   'complex numpy': 'complex polar',
   'einsum': '_grouped_mm bilinear einsum inner tensordot',
   'exported': '_assert_tensor_metadata _linalg_check_errors lift_fresh_copy',
-  'exported indexing quantized': 'quantized_decomposed',
+  'exported indexing': 'quantized_decomposed',
   'fourier': '_lfilter_core_loop _overdrive_core_loop bartlett_window blackman_window forced_align hamming_window hann_window kaiser_window rnnt_loss_forward',
   'gradients': '_grad_sum_to_size backward grad log_sigmoid_forward requires_grad retain_grad',
   'gradients indexing': '_prelu_kernel_backward elu_backward hardshrink_backward hardsigmoid_backward hardswish_backward hardtanh_backward leaky_relu_backward logit_backward softplus_backward softshrink_backward threshold_backward',

@@ -44,11 +44,22 @@ const FORMAT_VERSION = 3;
  *
  * Throws a CressetError whose code begins with `EXPORT_`.
  */
-export async function readExportedProgram(
+export function readExportedProgram(
   zip: ZipReader,
   source: ByteSource,
   options: TransferOptions,
 ): Promise<LoadedModule> {
+  return readProgram(zip, source, options).catch(asDamage);
+}
+
+/** What a description leads to that has not the form it should have: the file is damaged. */
+function asDamage(error: unknown): never {
+  if (error instanceof CressetError || !(error instanceof TypeError || error instanceof RangeError)) throw error;
+  throw new CressetError('EXPORT_MALFORMED', `the program is damaged: ${error.message}`, { cause: error });
+}
+
+async function readProgram(zip: ZipReader, source: ByteSource, options: TransferOptions): Promise<LoadedModule> {
+  options.onPart?.('exported-program-reader', 'a program of torch.export');
   const program = await readArchivedProgram(zip, source.name, options.program);
   const root = program.root ?? '';
   const contents = contentsOf(program.json);
@@ -113,7 +124,13 @@ class ProgramBuilder {
       else this.#register(input);
     }
     const { type } = this.#tree.root;
-    const forward = new GraphFunction(`${type.qualifiedName}.forward`, this.#graph, (fn) => this.#define(fn));
+    const forward = new GraphFunction(`${type.qualifiedName}.forward`, this.#graph, (fn) => {
+      try {
+        this.#define(fn);
+      } catch (error) {
+        asDamage(error);
+      }
+    });
     type.addMethod(forward);
     this.#unit.registerFunction(forward);
     return { module: this.#tree.root, unit: this.#unit, forward };

@@ -15,17 +15,17 @@ export function contentsOf(program: JsonObject): ArchiveContents {
       const named = operatorOf(target);
       if (named) {
         const [namespace, name] = named.name.split('::');
-        // Quantised operators repeat the names of others.
-        operators.add(namespace.startsWith('quantized') ? namespace : name);
+        operators.add(namespace.startsWith('quantized') ? `ops.${namespace}.${name}()` : `${name}()`);
       } else {
-        operators.add(target.slice(target.lastIndexOf('.') + 1).replace(/^_sym_/, ''));
+        operators.add(`${target.slice(target.lastIndexOf('.') + 1).replace(/^_sym_/, '')}()`);
       }
       isAutocast ||= target.endsWith('wrap_with_autocast');
     }
     for (const [, meta] of graph.object('tensor_values').entries)
       if (meta instanceof JsonObject) dtypes.add(scalarTypeOf(meta.get('dtype')));
   }
-  return { code: isAutocast ? ['autocast'] : [], pickles: [], operators: [...operators], dtypes: [...dtypes] };
+  // As code would name it, which says what a program needs of the library.
+  return { code: [[...operators, isAutocast ? 'autocast' : ''].join('\n')], pickles: [], dtypes: [...dtypes] };
 }
 
 /** A graph and those within it. */

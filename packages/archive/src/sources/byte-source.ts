@@ -29,11 +29,9 @@ export interface TransferOptions {
 
 /** What of a program's file says what it needs. */
 export interface ArchiveContents {
-  /** Texts of its code files. */
+  /** Texts of its code files, or of one that would call what the program calls. */
   readonly code: readonly string[];
   readonly pickles: readonly Uint8Array[];
-  /** Names of operators, where a program has no code, and namespaces of them. */
-  readonly operators?: readonly string[];
   /** Element types of its tensors. */
   readonly dtypes?: readonly ScalarType[];
 }

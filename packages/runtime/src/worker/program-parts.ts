@@ -64,9 +64,9 @@ export class ProgramParts {
   }
 
   /** Fetches what a file needs, as far as it tells before anything in it is compiled. */
-  needForFile({ code, pickles, operators = [], dtypes = [] }: ArchiveContents): Promise<void> {
+  needForFile({ code, pickles, dtypes = [] }: ArchiveContents): Promise<void> {
     // Files of one program name the same over and over.
-    const names = new Set([...operators, ...code.flatMap((text) => [...namesInCode(text)])]);
+    const names = new Set(code.flatMap((text) => [...namesInCode(text)]));
     for (const dtype of dtypes) this.#noteDtype(dtype);
     if (code.some((text) => goesAlongTensor(text, SELECTS_IN_FILE))) this.#note('loops', 'a loop along a tensor');
     this.#noteCode(code.join('\n'), names, partsOf);

@@ -43,13 +43,13 @@ def check_bounds(quant_min: int, quant_max: int, dtype: int):
 `;
 
 const QUANTIZE = `
-def quantize(input: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int) -> Tensor:
+def as_integers(input: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int) -> Tensor:
     check_bounds(quant_min, quant_max, dtype)
     return torch.clamp(torch.round(single(input) * (1.0 / scale)) + zero_point, quant_min, quant_max).to(dtype)
 ${SINGLE}${BOUNDS}`;
 
 const DEQUANTIZE = `
-def dequantize(input: Tensor, scale: float, zero_point: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
+def as_floats(input: Tensor, scale: float, zero_point: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
     assert input.dtype == dtype, "Expecting input to have another dtype"
     wide = 6
     if out_dtype is not None:
@@ -61,9 +61,8 @@ def dequantize(input: Tensor, scale: float, zero_point: int, dtype: int, out_dty
 const ALONG = `
 def along(parameters: Tensor, input: Tensor, axis: int) -> Tensor:
     assert axis < input.dim(), "Expecting axis to be < {}".format(input.dim())
-    shape = [1] * input.dim()
-    shape[axis] = parameters.size(0)
-    return parameters.view(shape)
+    before = axis % input.dim()
+    return parameters.view([1] * before + [parameters.size(0)] + [1] * (input.dim() - before - 1))
 `;
 
 /** Scale and zero point of a range (torch.ao.quantization.utils.determine_qparams), as tensors of one element. */
@@ -89,49 +88,49 @@ export const quantizedDecomposedRows: readonly OperatorRow[] = [
   decomposed(
     'quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor',
     `
-def quantize_per_tensor(input: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int) -> Tensor:
-    return quantize(input, scale, zero_point, quant_min, quant_max, dtype)
+def to_integers_per_tensor(input: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int) -> Tensor:
+    return as_integers(input, scale, zero_point, quant_min, quant_max, dtype)
 ${QUANTIZE}`,
   ),
   decomposed(
     `quantized_decomposed::quantize_per_tensor.tensor(${tensorParameters}, int quant_min, int quant_max, ScalarType dtype) -> Tensor`,
     `
-def quantize_per_tensor(${signature}, quant_min: int, quant_max: int, dtype: int) -> Tensor:
-    return quantize(input, float(scale), int(zero_point), quant_min, quant_max, dtype)
+def to_integers_per_tensor(${signature}, quant_min: int, quant_max: int, dtype: int) -> Tensor:
+    return as_integers(input, float(scale), int(zero_point), quant_min, quant_max, dtype)
 ${QUANTIZE}`,
   ),
   decomposed(
     `quantized_decomposed::quantize_per_tensor.tensor2(${tensorParameters}, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor`,
     `
-def quantize_per_tensor(${signature}, quant_min: Tensor, quant_max: Tensor, dtype: int) -> Tensor:
-    return quantize(input, float(scale), int(zero_point), int(quant_min), int(quant_max), dtype)
+def to_integers_per_tensor(${signature}, quant_min: Tensor, quant_max: Tensor, dtype: int) -> Tensor:
+    return as_integers(input, float(scale), int(zero_point), int(quant_min), int(quant_max), dtype)
 ${QUANTIZE}`,
   ),
   decomposed(
     'quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor',
     `
-def dequantize_per_tensor(input: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
-    return dequantize(input, scale, zero_point, dtype, out_dtype)
+def to_floats_per_tensor(input: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
+    return as_floats(input, scale, zero_point, dtype, out_dtype)
 ${DEQUANTIZE}`,
   ),
   decomposed(
     `quantized_decomposed::dequantize_per_tensor.tensor(${tensorParameters}, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor`,
     `
-def dequantize_per_tensor(${signature}, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
-    return dequantize(input, float(scale), int(zero_point), dtype, out_dtype)
+def to_floats_per_tensor(${signature}, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
+    return as_floats(input, float(scale), int(zero_point), dtype, out_dtype)
 ${DEQUANTIZE}`,
   ),
   decomposed(
     `quantized_decomposed::dequantize_per_tensor.tensor2(${tensorParameters}, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor`,
     `
-def dequantize_per_tensor(${signature}, quant_min: Tensor, quant_max: Tensor, dtype: int, out_dtype: Optional[int]) -> Tensor:
-    return dequantize(input, float(scale), int(zero_point), dtype, out_dtype)
+def to_floats_per_tensor(${signature}, quant_min: Tensor, quant_max: Tensor, dtype: int, out_dtype: Optional[int]) -> Tensor:
+    return as_floats(input, float(scale), int(zero_point), dtype, out_dtype)
 ${DEQUANTIZE}`,
   ),
   decomposed(
     'quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor',
     `
-def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, quant_min: int, quant_max: int, dtype: int) -> Tensor:
+def to_integers_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, quant_min: int, quant_max: int, dtype: int) -> Tensor:
     check_bounds(quant_min, quant_max, dtype)
     inverse = 1.0 / along(scales, input, axis)
     return torch.clamp(torch.round(single(input) * inverse) + along(zero_points, input, axis), quant_min, quant_max).to(dtype)
@@ -140,7 +139,7 @@ ${SINGLE}${BOUNDS}${ALONG}`,
   decomposed(
     'quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor',
     `
-def dequantize_per_channel(input: Tensor, scales: Tensor, zero_points: Optional[Tensor], axis: int, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
+def to_floats_per_channel(input: Tensor, scales: Tensor, zero_points: Optional[Tensor], axis: int, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
     assert input.dtype == dtype, "Expecting input to have another dtype"
     check_bounds(quant_min, quant_max, dtype)
     shifted = input
@@ -191,7 +190,7 @@ def choose_qparams_per_token_asymmetric(input: Tensor, dtype: int) -> Tuple[Tens
   decomposed(
     'quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor',
     `
-def quantize_per_token(input: Tensor, scales: Tensor, zero_points: Tensor, quant_min: int, quant_max: int, dtype: int) -> Tensor:
+def to_integers_per_token(input: Tensor, scales: Tensor, zero_points: Tensor, quant_min: int, quant_max: int, dtype: int) -> Tensor:
     check_bounds(quant_min, quant_max, dtype)
     return torch.clamp(torch.round(input * (1.0 / scales) + zero_points), quant_min, quant_max).to(dtype)
 ${BOUNDS}`,
@@ -199,14 +198,14 @@ ${BOUNDS}`,
   decomposed(
     'quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor',
     `
-def dequantize_per_token(input: Tensor, scales: Tensor, zero_points: Tensor, quant_min: int, quant_max: int, dtype: int, output_dtype: int) -> Tensor:
+def to_floats_per_token(input: Tensor, scales: Tensor, zero_points: Tensor, quant_min: int, quant_max: int, dtype: int, output_dtype: int) -> Tensor:
     return ((input - zero_points) * scales).to(output_dtype)
 `,
   ),
   decomposed(
     'quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor',
     `
-def quantize_per_channel_group(input: Tensor, scales: Tensor, zero_points: Tensor, quant_min: int, quant_max: int, dtype: int, group_size: int) -> Tensor:
+def to_integers_per_channel_group(input: Tensor, scales: Tensor, zero_points: Tensor, quant_min: int, quant_max: int, dtype: int, group_size: int) -> Tensor:
     assert group_size > 1, "group_size must be > 1"
     size = input.size(-1) if group_size > input.size(-1) and scales.size(-1) == 1 else group_size
     assert input.size(-1) % size == 0, "input.shape[-1] must be divisible by group_size"
@@ -218,7 +217,7 @@ def quantize_per_channel_group(input: Tensor, scales: Tensor, zero_points: Tenso
   decomposed(
     'quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor',
     `
-def dequantize_per_channel_group(input: Tensor, scales: Tensor, zero_points: Optional[Tensor], quant_min: int, quant_max: int, dtype: int, group_size: int, output_dtype: int) -> Tensor:
+def to_floats_per_channel_group(input: Tensor, scales: Tensor, zero_points: Optional[Tensor], quant_min: int, quant_max: int, dtype: int, group_size: int, output_dtype: int) -> Tensor:
     assert group_size > 1, "group_size must be > 1"
     size = input.size(-1) if group_size > input.size(-1) and scales.size(-1) == 1 else group_size
     assert input.size(-1) % size == 0, "input.shape[-1] must be divisible by group_size"
