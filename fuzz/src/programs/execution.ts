@@ -1,25 +1,9 @@
 import { readModule, writeModule } from '@cresset/archive';
-import { declareScript, moduleInitializer } from '@cresset/frontend';
-import {
-  applyJitOptions,
-  type ClassType,
-  CompilationUnit,
-  CressetError,
-  type JitOptions,
-  TensorType,
-} from '@cresset/ir';
+import { declareScript } from '@cresset/frontend';
+import { applyJitOptions, CompilationUnit, CressetError, type JitOptions, TensorType } from '@cresset/ir';
 import { gradientsOf, recordedCall, recordedCopies, requiresGrad } from '@cresset/runtime/parts/autograd';
 import { RuntimeContext, ScriptModule, TorchScriptError, type RuntimeContextOptions } from '@cresset/runtime';
-import {
-  Dict,
-  List,
-  ScriptObject,
-  Tensor,
-  type Tuple,
-  type HostArray,
-  type IValue,
-  type ScalarType,
-} from '@cresset/tensor';
+import { Dict, List, Tensor, type Tuple, type HostArray, type IValue, type ScalarType } from '@cresset/tensor';
 import { argumentsOf, randomTensor, stateOf, type Arguments } from './inputs.ts';
 import { CUT, sourceOf, type Call, type Program } from './program.ts';
 import type { PyTorch } from './pytorch.ts';
@@ -67,11 +51,9 @@ export class Subject {
   static async make(program: Program, way: Way, nudge = 0): Promise<Subject> {
     applyJitOptions(way.options);
     const unit = new CompilationUnit();
-    declareScript(sourceOf(program), { unit, ...names }).defineClasses();
-    const type = unit.getType('__torch__.Subject') as ClassType;
-    const object = new ScriptObject(type);
+    const declared = declareScript(sourceOf(program), { unit, ...names });
+    const object = declared.program.makeModule('Subject', [stateOf(program, nudge)], [], (value) => value);
     const module = new ScriptModule(object, unit, contextOf(way));
-    await module.callFunction(moduleInitializer(type)!, [object, stateOf(program, nudge)]);
     const subject = new Subject(module, way);
     return way.isSaved ? Subject.load(await subject.save(), way) : subject;
   }

@@ -28,7 +28,7 @@ import type { Resolver, Self } from './resolver.ts';
 import { ScriptTypeParser, type ConstantEvaluator, type ConstantScope } from './script-type-parser.ts';
 import { Parser } from './parser/parser.ts';
 import { SpecialFormValue } from './values/special-form-value.ts';
-import { makeIdent, makeTuple, makeVar, type ClassDef, type Def, type Expr } from './parser/tree.ts';
+import { makeIdent, makeTuple, makeVar, type ClassDef, type Def, type Expr, type Stmt } from './parser/tree.ts';
 
 /** A getter with its setter, where a class has one. */
 export interface PropertyDef {
@@ -170,6 +170,7 @@ function compileFunction(
   const callName = self === undefined ? fn.name : `${self.classType.name}.${fn.name}`;
   compilationCallStack.within(callName, () => {
     compilationCallStack.updatePendingRange(def.range);
+    if (def.refusal !== undefined) throw compileError(def.refusal.range, def.refusal.reason);
     try {
       emitDefinition(def, fn, resolver, self, evaluateConstants);
     } catch (error) {
@@ -237,25 +238,32 @@ export function makeTypeParser(resolver: Resolver | undefined): ScriptTypeParser
 const evaluateConstants: ConstantEvaluator = (range, types, exprs, resolver) => {
   const literals = exprs.map((expr, index) => literalConstant(expr, types[index]));
   if (literals.every((literal) => literal !== undefined)) return literals;
-  useCompilerForBuiltins();
   const annotated = exprs.map((expr, index) => annotate(range, types[index], expr));
   const returned: Expr = makeTuple(range, annotated);
+  const graph = compileBody([{ kind: 'return', range, expr: returned }], resolverWithAnnotate(resolver));
+  const [tuple] = evaluateConstantGraph(graph);
+  return (tuple as unknown as { readonly items: readonly Constant[] }).items;
+};
+
+/** The graph of statements that stand by themselves. Throws an ErrorReport where they do not compile. */
+export function compileBody(statements: readonly Stmt[], resolver: Resolver): Graph {
+  useCompilerForBuiltins();
+  const { range } = statements.at(-1)!;
   const def: Def = {
     kind: 'def',
     range,
     name: makeIdent(range, 'defaults'),
     decl: { range, params: [], returnType: undefined },
-    statements: [{ kind: 'return', range, expr: returned }],
+    statements,
     decorators: [],
   };
   const fn = new GraphFunction('defaults', new Graph());
-  emitDefinition(def, fn, resolverWithAnnotate(resolver), undefined, evaluateConstants);
+  emitDefinition(def, fn, resolver, undefined, evaluateConstants);
   const graph = fn.graphBeingDefined;
   convertToSSA(graph);
   eraseListLiterals(graph);
-  const [tuple] = evaluateConstantGraph(graph);
-  return (tuple as unknown as { readonly items: readonly Constant[] }).items;
-};
+  return graph;
+}
 
 /** The value of an expression, computed by compiling it. Throws an ErrorReport where it is no constant. */
 export function evaluateCompiled(expr: Expr, resolver: Resolver): IValue {

@@ -10,6 +10,9 @@ export interface Resolver {
   /** The type of that, possibly qualified, name; undefined where there is none. */
   resolveType(name: string, range: SourceRange): Type | undefined;
 
+  /** A name as PyTorch and Python have it, where the source imports it under another: `typing.List` for `T.List`. */
+  fullName?(name: string): string;
+
   /** Computes constants where Python would have; absent for printed code, in which they are TorchScript. */
   readonly constants?: ConstantScope | undefined;
 }

@@ -173,13 +173,14 @@ export class ScriptTypeParser {
     return this.#namedType(name, expr.range);
   }
 
-  #namedType(name: string, range: SourceRange): Type {
+  #namedType(written: string, range: SourceRange): Type {
+    const name = this.#fullName(written);
     const bare = name.replace(/^(typing|typing_extensions)\./, '');
     const type =
       NAMED_TYPES.get(bare) ??
       (TENSOR_CLASSES.test(name) ? TensorType.get() : undefined) ??
       TORCH_TYPES.get(name) ??
-      this.#resolver?.resolveType(name, range);
+      this.#resolver?.resolveType(written, range);
     if (type !== undefined) {
       return type;
     }
@@ -187,7 +188,12 @@ export class ScriptTypeParser {
     if (MISSING_CONTAINED.has(generic)) {
       throw compileError(range, bareTypeMessage(generic));
     }
-    throw compileError(range, `Unknown type name '${name}'`);
+    throw compileError(range, `Unknown type name '${written}'`);
+  }
+
+  /** A name as it is known, whatever the source imports it as. */
+  #fullName(name: string): string {
+    return this.#resolver?.fullName?.(name) ?? name;
   }
 
   /** A type written as a string, for names that are not there yet when Python reads the annotation. */
@@ -208,7 +214,7 @@ export class ScriptTypeParser {
     if (name === undefined) {
       throw compileError(expr.value.range, 'Subscripted type must be a type identifier');
     }
-    const bare = name.replace(/^(typing|typing_extensions)\./, '');
+    const bare = this.#fullName(name).replace(/^(typing|typing_extensions)\./, '');
     const constructor = Object.hasOwn(CONSTRUCTORS, bare) ? CONSTRUCTORS[bare] : undefined;
     const args = subscriptElements(expr);
     switch (constructor) {

@@ -1,44 +1,27 @@
-import {
-  CompilationUnit,
-  ErrorReport,
-  extendServices,
-  Source,
-  type GraphFunction,
-  type NamedType,
-  type SourceRange,
-  type Type,
-} from '@cresset/ir';
-import { ExceptionValue, FunctionValue } from './values/callable-value.ts';
+import { CompilationUnit, extendServices, Source, type GraphFunction } from '@cresset/ir';
+import { FunctionValue } from './values/callable-value.ts';
 import { ClassDefiner } from './modules/class-definition.ts';
-import { compilationCallStack } from './compilation-error.ts';
-import { declareFunctions, evaluateCompiled, makeTypeParser } from './define.ts';
+import { declareFunctions } from './define.ts';
 import { emitDictConstructor } from './emission/dict-constructor.ts';
 import { BooleanDispatchValue } from './functional/boolean-dispatch.ts';
 import type { LibraryCompiler, LibraryServices } from './functional/library.ts';
 import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, LIBRARY_ALIASES } from './functional/sources.ts';
-import { parseProgram, parsePythonFile, type PythonFile } from './parser/parser.ts';
-import { PythonConstants } from './python/python-constants.ts';
-import { isExceptionName, resolvePythonName } from './python/python-modules.ts';
-import { dottedName } from './script-type-parser.ts';
+import { ScriptProgram, type ProgramSettings } from './modules/script-program.ts';
+import { parseProgram } from './parser/parser.ts';
+import { parsePythonFile } from './parser/python-parser.ts';
+import { resolvePythonName } from './python/python-modules.ts';
 import type { Resolver } from './resolver.ts';
 import type { SpecialFormServices } from './emission/special-form-emission.ts';
 import type { SugaredValue } from './values/sugared-value.ts';
-import type { ClassDef, Def } from './parser/tree.ts';
+import type { Def } from './parser/tree.ts';
 import { typeAsValue } from './unit-resolver.ts';
-import { IgnoredFunctionValue, isIgnored } from './modules/unused-definition.ts';
 
-export interface ScriptOptions {
+export interface ScriptOptions extends ProgramSettings {
   /** The unit that takes the definitions; a new one where there is none. */
   readonly unit?: CompilationUnit | undefined;
   /** How error messages call the text. */
   readonly filename?: string | undefined;
-  /** Name of the Python module that the text stands for: part of the names of its classes. None is as `__main__` is. */
-  readonly module?: string | undefined;
-  /** Knows names that the text does not define: modules, functions and types of the caller. */
-  readonly resolver?: Resolver | undefined;
 }
-
-const NAMESPACE = '__torch__';
 
 /**
  * Compiles the functions and classes of TorchScript source as people write it (PyTorch: `torch.jit.script` on each of them, and
@@ -55,6 +38,8 @@ export function script(source: string, options: ScriptOptions = {}): Compilation
 export interface DeclaredScript {
   readonly unit: CompilationUnit;
   readonly functions: readonly GraphFunction[];
+  /** What makes its modules. */
+  readonly program: ScriptProgram;
   /** Compiles the classes that no function has needed. */
   defineClasses(): void;
 }
@@ -64,123 +49,7 @@ export function declareScript(source: string, options: ScriptOptions = {}): Decl
   provideLibrary();
   const unit = options.unit ?? new CompilationUnit();
   const program = new ScriptProgram(unit, options, parsePythonFile(new Source(source, options.filename ?? '<string>')));
-  const functions = program.declare();
-  return { unit, functions, defineClasses: () => program.defineClasses() };
-}
-
-/** The definitions of one text, and the names they can use. */
-class ScriptProgram implements Resolver {
-  readonly #unit: CompilationUnit;
-  readonly #outer: Resolver | undefined;
-  readonly #classes = new Map<string, ClassDef>();
-  readonly #definer: ClassDefiner;
-  readonly #exceptions = new Map<string, ExceptionValue>();
-  readonly #module: string | undefined;
-  readonly #file: PythonFile;
-  readonly constants: PythonConstants;
-  /** Names of types that are being looked up. */
-  readonly #aliases = new Set<string>();
-  /** Functions that exist in Python only. */
-  readonly #ignored = new Map<string, Def>();
-
-  constructor(unit: CompilationUnit, { resolver, module }: ScriptOptions, file: PythonFile) {
-    this.#unit = unit;
-    this.#outer = resolver;
-    this.#module = module;
-    this.#file = file;
-    this.constants = new PythonConstants(file.assignments, this, evaluateCompiled);
-    this.#definer = new ClassDefiner(unit, this);
-  }
-
-  declare(): readonly GraphFunction[] {
-    const defs: Def[] = [];
-    for (const definition of this.#file.definitions) {
-      if (definition.kind === 'class') {
-        this.#addClass(definition);
-      } else if (isIgnored(definition)) {
-        this.#ignored.set(definition.name.name, definition);
-      } else {
-        defs.push(definition);
-      }
-    }
-    return declareFunctions(this.#unit, defs, { prefix: NAMESPACE, resolver: this });
-  }
-
-  /** Defines the classes that nothing has met so far. */
-  defineClasses(): void {
-    for (const name of this.#classes.keys()) {
-      this.#typeNamed(name);
-    }
-  }
-
-  #addClass(definition: ClassDef): void {
-    const { name } = definition.name;
-    const base = definition.superclass === undefined ? '' : (dottedName(definition.superclass) ?? '');
-    if (isExceptionName(base) || this.#exceptions.has(base)) {
-      // Of an exception only the name counts.
-      this.#exceptions.set(name, new ExceptionValue(this.#module === undefined ? name : `${this.#module}.${name}`));
-    } else {
-      this.#classes.set(name, definition);
-    }
-  }
-
-  /** A class is defined when its name is first met, so that classes may stand in any order. */
-  #typeNamed(name: string): NamedType | undefined {
-    const qualifiedName = `${NAMESPACE}.${this.#module === undefined ? '' : `${this.#module}.`}${name}`;
-    const known = this.#unit.getType(qualifiedName);
-    const classDef = this.#classes.get(name);
-    if (known !== undefined || classDef === undefined) {
-      return known;
-    }
-    this.#classes.delete(name);
-    return compilationCallStack.within(qualifiedName, () => this.#definer.define(qualifiedName, classDef));
-  }
-
-  resolveType(name: string, range: SourceRange): Type | undefined {
-    return (
-      this.#typeNamed(name) ??
-      this.#unit.getType(name) ??
-      this.#aliasedType(name) ??
-      this.#outer?.resolveType(name, range)
-    );
-  }
-
-  /** `Pair = Tuple[int, int]` */
-  #aliasedType(name: string): Type | undefined {
-    const expr = this.constants.assignedTo(name);
-    if (expr === undefined || !['var', 'select', 'subscript', 'binary'].includes(expr.kind)) return undefined;
-    if (this.#aliases.has(name)) return undefined;
-    this.#aliases.add(name);
-    try {
-      return makeTypeParser(this).parseTypeFromExpr(expr);
-    } catch (error) {
-      if (error instanceof ErrorReport) return undefined;
-      throw error;
-    } finally {
-      this.#aliases.delete(name);
-    }
-  }
-
-  resolveValue(name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {
-    const type = this.#typeNamed(name);
-    if (type !== undefined) {
-      return typeAsValue(type);
-    }
-    const ignored = this.#ignored.get(name);
-    if (ignored !== undefined) {
-      return new IgnoredFunctionValue(makeTypeParser(this).parseSchemaFromDef(ignored, false));
-    }
-    const exception = this.#exceptions.get(name);
-    if (exception !== undefined) {
-      return exception;
-    }
-    const known = this.#unit.findFunction(`${NAMESPACE}.${name}`);
-    return known === undefined
-      ? (this.constants.resolveValue(name, fn, range) ??
-          this.#outer?.resolveValue(name, fn, range) ??
-          resolvePythonName(name))
-      : new FunctionValue(known);
-  }
+  return { unit, functions: program.declare(), program, defineClasses: () => program.defineClasses() };
 }
 
 /** Declares what a text of the library defines. */

@@ -1,8 +1,7 @@
 import type { CompilationUnit, GraphFunction, NamedType, SourceRange, Type } from '@cresset/ir';
 import { ClassValue, FunctionValue, NamedTupleConstructor, SugaredEnumClass } from './values/callable-value.ts';
-import { ModuleClassValue } from './modules/module-class.ts';
 import { OpsValue } from './native-resolver.ts';
-import { resolvePythonName } from './python/python-modules.ts';
+import { ModuleClassValue, resolvePythonName } from './python/python-modules.ts';
 import type { Resolver } from './resolver.ts';
 import type { SugaredValue } from './values/sugared-value.ts';
 
@@ -41,7 +40,7 @@ export class UnitResolver implements Resolver {
 export function typeAsValue(type: NamedType): SugaredValue | undefined {
   switch (type.kind) {
     case 'ClassType':
-      return type.isModule() ? new ModuleClassValue(type) : new ClassValue(type);
+      return type.isModule() ? new ModuleClassValue(type.name) : new ClassValue(type);
     case 'TupleType':
       return new NamedTupleConstructor(type);
     case 'EnumType':

@@ -281,17 +281,28 @@ class Net(torch.nn.Module):
     expect(((await outer.forward(tensor([1, 2]))) as Tensor).tolist()).toEqual([3, 5]);
   });
 
-  it('say what cannot be told ahead', async () => {
-    const error = await failure(
-      script(`
-class Net(nn.Module):
+  it('are as large as their arguments say', async () => {
+    const unit = await script(
+      `
+class Deep(nn.Module):
     def __init__(self, n: int):
         super().__init__()
-        self.layers = nn.ModuleList([Net(1) for i in range(n)])
-`),
+        self.layers = nn.ModuleList([Scale(2, i + 1.0) for i in range(n) if i != 1])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+${source}`,
+      cpu,
     );
-    expect(error.message).toContain('the number of modules has to be known');
-    expect(error.message).toContain('range(n)');
+    for (const [n, result] of [
+      [1, 1],
+      [4, 12],
+    ] as const) {
+      const net = await unit.construct('Deep', [n]);
+      expect(((await net.forward(tensor([1, 1]))) as Tensor).tolist()).toEqual([result, result]);
+    }
   });
 });
 
@@ -335,10 +346,13 @@ class Net(nn.Module):
   });
 
   it('names a layer that is not there', async () => {
-    const error = await failure(
-      script('class Net(nn.Module):\n    def __init__(self):\n        self.rnn = nn.Mamba(3)\n', cpu),
+    const unit = await script(
+      'class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.rnn = nn.Mamba(3)\n',
+      cpu,
     );
-    expect(error.message).toContain('nn.Mamba is not among the modules that source can make');
-    expect(error.message).toContain('nn.Mamba(3)\n                   ~~~~~~~~ <--- HERE');
+    const error = await failure(unit.construct('Net'));
+    expect(error.message).toContain("module 'torch.nn' has no attribute 'Mamba'");
+    expect(error.message).toContain('File "<string>", line 4');
+    expect(error.message).toContain('self.rnn = nn.Mamba(3)\n        ~~~~~~~~~~~~~~~~~~~~~~ <--- HERE');
   });
 });

@@ -237,6 +237,7 @@ class FunctionEmitter implements Emitter {
         return emitWith(this, stmt);
       case 'global':
       case 'class':
+      case 'python':
         throw compileError(stmt.range, `Unrecognized statement kind ${stmt.kind}`);
       default:
         return stmt satisfies never;

@@ -16,11 +16,7 @@ import {
 import { compileError } from '../compilation-error.ts';
 import { dataclassMethods } from './dataclass.ts';
 import { declareFunctions, declareProperties, defineInterface, makeTypeParser, type PropertyDef } from '../define.ts';
-import { defineModuleMethods } from './module-class.ts';
-import { ModuleSelf } from './module-value.ts';
-import { nnModuleText } from './nn-modules.ts';
 import { parseProgram } from '../parser/parser.ts';
-import { resolvePythonName } from '../python/python-modules.ts';
 import type { Resolver } from '../resolver.ts';
 import { dottedName, type ScriptTypeParser } from '../script-type-parser.ts';
 import { SimpleSelf } from './simple-self.ts';
@@ -41,12 +37,14 @@ export class ClassDefiner {
 
   /** Registers the type in the unit and compiles its methods, `__init__` first (PyTorch: _jit_script_class_compile). */
   define(qualifiedName: string, classDef: ClassDef): NamedType {
-    const base = (classDef.superclass === undefined ? '' : (dottedName(classDef.superclass) ?? '')).split('.').at(-1)!;
+    const bases = classDef.bases.map((each) => (dottedName(each) ?? '').split('.').at(-1)!);
+    const [base = ''] = bases;
     const decorators = classDef.decorators.map(decoratorName);
     if (base === 'NamedTuple') {
       return this.#defineNamedTuple(qualifiedName, classDef);
     }
-    if (base === 'Enum' || base === 'IntEnum') {
+    // `(int, Enum)` is an enum: what its values are besides makes no difference.
+    if (bases.includes('Enum') || bases.includes('IntEnum')) {
       return this.#defineEnum(qualifiedName, classDef);
     }
     if (decorators.some((name) => name.endsWith('interface'))) {
@@ -58,9 +56,6 @@ export class ClassDefiner {
         classDef.range,
         'TorchScript classes does not support inheritance yet. Please directly inherit from object.',
       );
-    }
-    if (base === 'Module' || base === 'ScriptModule') {
-      return this.#defineModule(qualifiedName, classDef);
     }
     return this.#defineClass(qualifiedName, classDef, decorators.includes('dataclass'));
   }
@@ -89,41 +84,6 @@ export class ClassDefiner {
       (fn as GraphFunction).ensureDefined();
     }
     return type;
-  }
-
-  /** A class of modules: annotations without a value are the types of attributes. */
-  #defineModule(qualifiedName: string, classDef: ClassDef): ClassType {
-    const members = new ClassMembers(classDef);
-    const type = new ClassType(qualifiedName, { compilationUnit: this.#unit, isModule: true });
-    this.#unit.registerType(type);
-    const annotations = new Map<string, Expr>();
-    for (const assign of members.assignments) {
-      const name = dottedName(assign.lhsList[0]!)!;
-      if (isFinal(assign)) {
-        type.addConstant(name, this.#typeParser.parseClassConstant(assign));
-      } else if (assign.type !== undefined && assign.rhs === undefined) {
-        annotations.set(name, assign.type);
-      }
-    }
-    this.#declareStaticMethods(type, members.staticMethods);
-    const options = { prefix: qualifiedName, resolver: this.#resolver };
-    declareProperties(this.#unit, members.properties, { ...options, self: new ModuleSelf(type) });
-    const body = { ...members, annotations, range: classDef.range };
-    defineModuleMethods(this.#unit, type, body, this.#resolver, (name) => this.#layer(name));
-    return type;
-  }
-
-  /** A layer of torch.nn, compiled where it is first made. */
-  #layer(name: string): ClassType | undefined {
-    const found = nnModuleText(name);
-    const known = found && this.#unit.getClass(found.qualifiedName);
-    if (found === undefined || known !== undefined) {
-      return known;
-    }
-    const classes = parseProgram(new Source(found.text, '<torch.nn>'), 'python');
-    const classDef = classes.find((each): each is ClassDef => each.kind === 'class' && each.name.name === name)!;
-    const resolver: Resolver = { resolveValue: (each) => resolvePythonName(each), resolveType: () => undefined };
-    return new ClassDefiner(this.#unit, resolver).define(found.qualifiedName, classDef) as ClassType;
   }
 
   /**

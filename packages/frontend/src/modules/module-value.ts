@@ -17,13 +17,32 @@ import { MethodValue, SimpleValue } from '../values/simple-value.ts';
 import { SugaredTupleValue } from '../values/sugared-tuple-value.ts';
 import { SugaredValue, type SugaredCall } from '../values/sugared-value.ts';
 
-/** The containers of torch.nn, whose items are known when a program is compiled. */
-type ContainerKind = 'ModuleList' | 'Sequential' | 'ModuleDict';
-
 /** Their names, whatever mangling has put between. */
 const CONTAINER = /^__torch__\.(?:.*\.)?torch\.nn\.modules\.container\.(?:___torch_mangle_\d+\.)?(\w+)$/;
 
+/** The containers of torch.nn, whose items are known when a program is compiled. */
+export type ContainerKind = 'ModuleList' | 'Sequential' | 'ModuleDict' | 'ParameterList' | 'ParameterDict';
+
+/** What a module that Python made has besides the attributes and methods of its class: what is compiled when it is asked for. */
+export interface MembersOfModule {
+  readonly container: ContainerKind | undefined;
+  /** Names of what a container of parameters holds. */
+  readonly parameters: readonly string[];
+  /** A member that its class does not know so far; undefined where it has none. */
+  find(field: string, self: Value, fn: GraphFunction, range: SourceRange): SugaredValue | undefined;
+  /** Why an attribute is none of the program; empty where nothing is known. */
+  hint(field: string): string;
+}
+
+const membersOf = new WeakMap<ClassType, MembersOfModule>();
+
+export function setModuleMembers(type: ClassType, members: MembersOfModule): void {
+  membersOf.set(type, members);
+}
+
 function containerKind(type: ClassType): ContainerKind | undefined {
+  const members = membersOf.get(type);
+  if (members !== undefined) return members.container;
   const name = CONTAINER.exec(type.qualifiedName)?.[1];
   return name === 'ModuleList' || name === 'Sequential' || name === 'ModuleDict' ? name : undefined;
 }
@@ -33,6 +52,10 @@ type ListingMethod = 'keys' | 'values' | 'items' | 'children' | 'named_children'
 
 const LISTINGS: ReadonlySet<string> = new Set<ListingMethod>(['children', 'named_children']);
 const DICT_LISTINGS: ReadonlySet<string> = new Set<ListingMethod>(['keys', 'values', 'items']);
+
+function isDict(kind: ContainerKind | undefined): boolean {
+  return kind === 'ModuleDict' || kind === 'ParameterDict';
+}
 
 /**
  * A module in the source of its author: it is called as a function, and its containers are gone through while the program is
@@ -72,10 +95,13 @@ export class ModuleValue extends SugaredValue {
     if (this.#type.hasAttribute(field) || this.hasAttr(range, fn, field) || this.#type.findProperty(field)) {
       return this.#members.attr(range, fn, field);
     }
-    if (LISTINGS.has(field) || (DICT_LISTINGS.has(field) && containerKind(this.#type) === 'ModuleDict')) {
+    if (LISTINGS.has(field) || (DICT_LISTINGS.has(field) && isDict(containerKind(this.#type)))) {
       return new ModuleListing(() => this.#listing(range, fn, field as ListingMethod));
     }
-    throw compileError(range, `Module '${this.#type.name}' has no attribute '${field}' `);
+    const members = membersOf.get(this.#type);
+    const member = members?.find(field, this.#value, fn, range);
+    if (member !== undefined) return member;
+    throw compileError(range, `Module '${this.#type.name}' has no attribute '${field}' ${members?.hint(field) ?? ''}`);
   }
 
   override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
@@ -104,9 +130,11 @@ export class ModuleValue extends SugaredValue {
   override iter(range: SourceRange, fn: GraphFunction): SugaredValue {
     switch (containerKind(this.#type)) {
       case 'ModuleDict':
+      case 'ParameterDict':
         return this.#listing(range, fn, 'keys');
       case 'ModuleList':
       case 'Sequential':
+      case 'ParameterList':
         return this.#listing(range, fn, 'values');
       default:
         throw compileError(
@@ -118,7 +146,7 @@ export class ModuleValue extends SugaredValue {
 
   override asTupleValue(range: SourceRange, fn: GraphFunction): SugaredValue {
     const kind = containerKind(this.#type);
-    if (kind === undefined || kind === 'ModuleDict') {
+    if (kind === undefined || isDict(kind)) {
       throw compileError(range, 'Only ModuleList or Sequential can be used as tuple');
     }
     return this.#listing(range, fn, 'values');
@@ -132,13 +160,13 @@ export class ModuleValue extends SugaredValue {
     if (containerKind(this.#type) === undefined) {
       return this.#members.attr(range, fn, '__len__').call({ range, fn, args: [], kwargs: [] }).asValue(range, fn);
     }
-    return fn.graphBeingDefined.insertConstant(BigInt(this.#submodules().length), range);
+    return fn.graphBeingDefined.insertConstant(BigInt(this.#itemNames().length), range);
   }
 
   override getitem(range: SourceRange, fn: GraphFunction, index: Value, typeHint?: Type): SugaredValue {
     const kind = containerKind(this.#type);
     if (kind === undefined || typeHint !== undefined) return this.#members.getitem(range, fn, index, typeHint);
-    if (kind !== 'ModuleDict') return this.#listing(range, fn, 'values').getitem(range, fn, index);
+    if (!isDict(kind)) return this.#listing(range, fn, 'values').getitem(range, fn, index);
     const key = constantValue(index);
     if (typeof key !== 'string') {
       throw compileError(
@@ -148,14 +176,26 @@ export class ModuleValue extends SugaredValue {
           "Enumeration of ModuleDict is supported, e.g. 'for k, v in self.items(): out = v(inp)'",
       );
     }
-    const type = this.#type.findAttribute(key);
-    if (!isModuleType(type)) throw compileError(range, `Key Error, ${key}`);
-    return this.#submodule(range, fn, key, type);
+    if (!this.#itemNames().includes(key)) throw compileError(range, `Key Error, ${key}`);
+    return this.#item(range, fn, key);
   }
 
   /** Names and types of the modules right below. */
   #submodules(): readonly (readonly [name: string, type: ClassType])[] {
     return this.#type.attributes.flatMap(({ name, type }) => (isModuleType(type) ? [[name, type] as const] : []));
+  }
+
+  /** Names of what a container holds. */
+  #itemNames(): readonly string[] {
+    const kind = containerKind(this.#type);
+    return kind === 'ParameterList' || kind === 'ParameterDict'
+      ? membersOf.get(this.#type)!.parameters
+      : this.#submodules().map(([name]) => name);
+  }
+
+  #item(range: SourceRange, fn: GraphFunction, name: string): SugaredValue {
+    const type = this.#type.findAttribute(name);
+    return isModuleType(type) ? this.#submodule(range, fn, name, type) : this.#members.attr(range, fn, name);
   }
 
   #submodule(range: SourceRange, fn: GraphFunction, name: string, type: ClassType): ModuleValue {
@@ -166,9 +206,10 @@ export class ModuleValue extends SugaredValue {
 
   #listing(range: SourceRange, fn: GraphFunction, method: ListingMethod): SugaredTupleValue {
     const nameOf = (name: string): SugaredValue => new SimpleValue(fn.graphBeingDefined.insertConstant(name, range));
-    const items = this.#submodules().map(([name, type]): SugaredValue => {
+    const names = LISTINGS.has(method) ? this.#submodules().map(([name]) => name) : this.#itemNames();
+    const items = names.map((name): SugaredValue => {
       if (method === 'keys') return nameOf(name);
-      const module = this.#submodule(range, fn, name, type);
+      const module = this.#item(range, fn, name);
       return method === 'values' || method === 'children' ? module : new SugaredTupleValue([nameOf(name), module]);
     });
     return new SugaredTupleValue(items);

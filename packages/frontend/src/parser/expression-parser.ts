@@ -10,8 +10,10 @@ import {
   type Attribute,
   type BinaryOperator,
   type BinOp,
+  type DictComp,
   type Expr,
   type Ident,
+  type ListComp,
   type UnaryOperator,
 } from './tree.ts';
 
@@ -129,6 +131,11 @@ export class ExpressionParser {
     return targets;
   }
 
+  /** An expression without a condition: `a if b else c` has to stand in brackets. */
+  protected parseOperation(): Expr {
+    return this.#parseBinary(0);
+  }
+
   parseIdent(): Ident {
     const token = this.stream.expect('ident');
     return makeIdent(this.stream.rangeOf(token), this.stream.text(token));
@@ -138,10 +145,7 @@ export class ExpressionParser {
     const { stream } = this;
     if (stream.cur.kind !== '*') {
       const expr = this.parseExp();
-      if (stream.cur.kind === ':=') {
-        throw new ErrorReport(stream.range(expr.range.start, expr.range.start + 1), "NamedExpr aren't supported");
-      }
-      return expr;
+      return stream.cur.kind === ':=' ? this.parseNamedExpr(expr) : expr;
     }
     const star = stream.next();
     const expr = this.parseExp();
@@ -151,6 +155,57 @@ export class ExpressionParser {
   /** Reports something that Python has and TorchScript has not, in the words of PyTorch's Python frontend. */
   protected unsupported(token: Token, what: string, length = 1): ErrorReport {
     return new ErrorReport(this.stream.range(token.start, token.start + length), `${what} aren't supported`);
+  }
+
+  // ---- what Python has besides, which a parser of whole Python takes (see PythonParser)
+
+  /** Tells that what is being parsed cannot be compiled. */
+  protected refuse(reason: ErrorReport): void {
+    throw reason;
+  }
+
+  /** What stands at a `lambda`, `yield` or `await`. */
+  protected parsePythonAtom(token: Token): Expr {
+    const { kind } = token;
+    if (kind === 'lambda') throw this.unsupported(token, 'Lambda');
+    if (kind === 'await') throw this.unsupported(token, 'Await');
+    throw this.unsupported(token, this.stream.lookahead().kind === 'from' ? 'YieldFrom' : 'Yield');
+  }
+
+  /** `target := value`, at the operator. */
+  protected parseNamedExpr(target: Expr): Expr {
+    throw new ErrorReport(this.stream.range(target.range.start, target.range.start + 1), "NamedExpr aren't supported");
+  }
+
+  protected parseString(): Expr {
+    const { stream } = this;
+    return parseStringExpression(stream, (start, end) => this.parseWithin(start, end));
+  }
+
+  /** The expression that a part of the source is. */
+  protected parseWithin(start: number, end: number): Expr {
+    const { source, dialect } = this.stream;
+    return new ExpressionParser(new TokenStream(source, dialect, start, end)).parseExpOrExpTuple();
+  }
+
+  /** What follows the first `for … in …` of a comprehension, at an `if` or another `for`. */
+  protected parseMoreOfComprehension(comprehension: ListComp | DictComp): Expr {
+    const reason =
+      this.stream.cur.kind === 'if'
+        ? 'Comprehension ifs are not supported yet'
+        : 'Only a single generator is currently supported';
+    const { start } = comprehension.range;
+    throw new ErrorReport(this.stream.range(start, start), reason);
+  }
+
+  /** The rest of a set, after its first item. */
+  protected parseSet(open: Token, _first: Expr): Expr {
+    throw this.unsupported(open, this.stream.cur.kind === 'for' ? 'SetComp' : 'Set');
+  }
+
+  /** `**mapping` in a dict or a call. */
+  protected parseExpansion(where: Token, what: string): Expr {
+    throw new ErrorReport(this.stream.rangeOf(where), what);
   }
 
   #parseBinary(minimum: number): Expr {
@@ -248,7 +303,7 @@ export class ExpressionParser {
     const operand = op === 'not' ? this.#parseBinary(NOT_PRECEDENCE) : this.#parseUnary();
     if (op === '+' && stream.isPython) {
       // What PyTorch's Python frontend says of it, which has no unary plus.
-      throw new ErrorReport(undefined, "'UnaryOp' object has no attribute 'range'");
+      this.refuse(new ErrorReport(undefined, "'UnaryOp' object has no attribute 'range'"));
     }
     // PyTorch's parser makes one number of it; what Python has parsed for PyTorch is an operation.
     if (op === '-' && operand.kind === 'const' && stream.dialect !== 'library') {
@@ -314,9 +369,7 @@ export class ExpressionParser {
         stream.next();
         return { kind: 'const', range: stream.rangeOf(token), value: this.#parseNumber(token) };
       case 'string':
-        return parseStringExpression(stream, (start, end) =>
-          new ExpressionParser(new TokenStream(stream.source, stream.dialect, start, end)).parseExpOrExpTuple(),
-        );
+        return this.parseString();
       case 'True':
       case 'False':
         stream.next();
@@ -334,15 +387,14 @@ export class ExpressionParser {
       case '{':
         return this.#parseDict();
       case 'lambda':
-        throw this.unsupported(token, 'Lambda');
       case 'yield':
-        throw this.unsupported(token, stream.lookahead().kind === 'from' ? 'YieldFrom' : 'Yield');
       case 'await':
-        throw this.unsupported(token, 'Await');
+        return this.parsePythonAtom(token);
       default: {
         const name = this.parseIdent();
         if (stream.isPython && name.name.startsWith('__jit')) {
-          throw new ErrorReport(name.range, "names of variables used in JIT-ed functions can't start with __jit");
+          const reason = "names of variables used in JIT-ed functions can't start with __jit";
+          this.refuse(new ErrorReport(name.range, reason));
         }
         const { range } = name;
         return name.name === 'Ellipsis' ? { kind: 'dots', range } : { kind: 'var', range, name };
@@ -394,25 +446,28 @@ export class ExpressionParser {
 
   /** The `for … in …` after the element of a list comprehension or generator. */
   #parseComprehension(elt: Expr, start: number): Expr {
-    const [target, iter] = this.#parseComprehensionClause(start);
-    return { kind: 'list-comp', range: this.stream.range(start, iter.range.end), elt, target, iter };
+    const [target, iter] = this.parseComprehensionClause();
+    return this.#comprehension({
+      kind: 'list-comp',
+      range: this.stream.range(start, iter.range.end),
+      elt,
+      target,
+      iter,
+    });
   }
 
-  /** `start`: where the comprehension starts. */
-  #parseComprehensionClause(start: number): [target: Expr, iter: Expr] {
+  #comprehension(comprehension: ListComp | DictComp): Expr {
+    const next = this.stream.cur.kind;
+    return next === 'if' || next === 'for' ? this.parseMoreOfComprehension(comprehension) : comprehension;
+  }
+
+  protected parseComprehensionClause(): [target: Expr, iter: Expr] {
     const { stream } = this;
     stream.expect('for');
     const targets = this.parseTargetList();
     const target = targets.length === 1 && stream.previous.kind !== ',' ? targets[0]! : this.#tupleOf(targets);
     stream.expect('in');
-    const iter = this.#parseBinary(0);
-    const next = stream.cur.kind;
-    if (next === 'if' || next === 'for') {
-      const reason =
-        next === 'if' ? 'Comprehension ifs are not supported yet' : 'Only a single generator is currently supported';
-      throw new ErrorReport(stream.range(start, start), reason);
-    }
-    return [target, iter];
+    return [target, this.parseOperation()];
   }
 
   #tupleOf(inputs: readonly Expr[]): Expr {
@@ -426,18 +481,22 @@ export class ExpressionParser {
     const values: Expr[] = [];
     while (stream.cur.kind !== '}') {
       if (stream.cur.kind === '**') {
-        throw new ErrorReport(stream.rangeOf(open), 'Dict expansion (e.g. `{**dict}`) is not supported');
+        const expansion = this.parseExpansion(open, 'Dict expansion (e.g. `{**dict}`) is not supported');
+        keys.push(expansion);
+        values.push(expansion);
+        if (!stream.nextIf(',')) break;
+        continue;
       }
-      const key = this.parseExp();
-      if (stream.cur.kind !== ':' && stream.isPython) {
-        throw this.unsupported(open, stream.cur.kind === 'for' ? 'SetComp' : 'Set');
-      }
+      const key = this.parseExpOrStarred();
+      if (stream.cur.kind !== ':' && stream.isPython) return this.parseSet(open, key);
       stream.expect(':');
       const value = this.parseExp();
       if (stream.cur.kind === 'for' && keys.length === 0) {
-        const [target, iter] = this.#parseComprehensionClause(open.start);
+        const [target, iter] = this.parseComprehensionClause();
+        const range = stream.range(open.start, iter.range.end);
+        const comprehension = this.#comprehension({ kind: 'dict-comp', range, key, value, target, iter });
         stream.expect('}');
-        return { kind: 'dict-comp', range: stream.range(open.start, iter.range.end), key, value, target, iter };
+        return comprehension;
       }
       keys.push(key);
       values.push(value);
@@ -468,7 +527,9 @@ export class ExpressionParser {
   #parseArgument(inputs: Expr[], attributes: Attribute[]): void {
     const { stream } = this;
     if (stream.cur.kind === '**') {
-      throw new ErrorReport(stream.rangeOf(stream.cur), 'keyword-arg expansion is not supported');
+      const value = this.parseExpansion(stream.cur, 'keyword-arg expansion is not supported');
+      attributes.push({ range: value.range, name: makeIdent(value.range, '**'), value });
+      return;
     }
     if (stream.cur.kind === 'ident' && stream.lookahead().kind === '=') {
       const name = this.parseIdent();

@@ -50,6 +50,8 @@ function show(expr: Expr): string {
       return [expr.start, expr.end, expr.step].map((bound) => (bound === undefined ? '' : show(bound))).join(':');
     case 'starred':
       return `*${show(expr.expr)}`;
+    case 'python':
+      return `<${expr.form.kind}>`;
     default:
       return expr satisfies never;
   }

@@ -6,15 +6,15 @@ import { mergeTypeComments } from './type-comment.ts';
 import { AUGMENTED_ASSIGNMENTS, type Token, type TypeComment } from './token.ts';
 import {
   makeVar,
-  type Assign,
-  type AugAssign,
   type BinaryOperator,
   type ClassDef,
   type Decl,
   type Def,
   type Expr,
+  type For,
   type Param,
   type Stmt,
+  type While,
   type WithItem,
 } from './tree.ts';
 
@@ -50,16 +50,9 @@ export function parseProgram(source: Source, dialect: Dialect): readonly Definit
   return new Parser(source, dialect).parseDefinitions();
 }
 
-/** What a file that people wrote has at its top. */
-export interface PythonFile {
-  readonly definitions: readonly Definition[];
-  readonly assignments: readonly (Assign | AugAssign)[];
-}
-
-/** The definitions and assignments of a file; throws an ErrorReport for text that cannot be parsed. */
-export function parsePythonFile(source: Source): PythonFile {
-  const parser = new Parser(source, 'python');
-  return { definitions: parser.parseDefinitions(), assignments: parser.assignments };
+/** What PyTorch says of the `else` of a loop. */
+export function loopElseRefusal({ kind }: For | While, keyword: SourceRange): ErrorReport {
+  return new ErrorReport(keyword, `else branches of ${kind} loops aren't supported`);
 }
 
 /**
@@ -70,14 +63,13 @@ export function parsePythonFile(source: Source): PythonFile {
  */
 export class Parser extends ExpressionParser {
   readonly #source: Source;
-  /** Those between the definitions of a file of Python. */
-  readonly assignments: (Assign | AugAssign)[] = [];
   readonly #claimedComments = new Set<TypeComment>();
   /** Whether the block that is being parsed is the body of a class. */
   #inClass = false;
 
-  constructor(source: Source, dialect: Dialect = 'python') {
-    super(new TokenStream(source, dialect));
+  /** `start` and `end` are those of a part of the source. */
+  constructor(source: Source, dialect: Dialect = 'python', start?: number, end?: number) {
+    super(new TokenStream(source, dialect, start, end));
     this.#source = source;
   }
 
@@ -87,8 +79,7 @@ export class Parser extends ExpressionParser {
   }
 
   /**
-   * All definitions of a file. Imports and docstrings between them are passed over: what they bind is found by the Resolver. Assignments
-   * are kept apart.
+   * All definitions of a file. Imports, docstrings and assignments between them are passed over: what they bind is found by the Resolver.
    *
    * @param areMethods whether functions are methods of a class that stands elsewhere, as in the first files of TorchScript
    */
@@ -101,11 +92,12 @@ export class Parser extends ExpressionParser {
       } else if (kind === 'class') {
         definitions.push(this.parseClass());
       } else if (kind === 'def' || kind === '@') {
-        definitions.push(this.#parseDecorated(areMethods));
+        definitions.push(this.parseDecorated(areMethods));
       } else if (this.stream.text(this.stream.cur) === 'op_version_set' || kind === 'string') {
         this.#skipLine();
       } else if (this.stream.isPython && kind === 'ident') {
-        this.#parseAssignment();
+        this.#parseExpressionStatement();
+        this.stream.expect('newline');
       } else {
         throw new ErrorReport(
           this.stream.rangeOf(this.stream.cur),
@@ -114,12 +106,6 @@ export class Parser extends ExpressionParser {
       }
     }
     return definitions;
-  }
-
-  #parseAssignment(): void {
-    const statement = this.#parseExpressionStatement();
-    if (statement.kind === 'assign' || statement.kind === 'aug-assign') this.assignments.push(statement);
-    this.stream.expect('newline');
   }
 
   /** An expression that is the whole text. */
@@ -136,11 +122,11 @@ export class Parser extends ExpressionParser {
     const { stream } = this;
     const start = stream.expect('class').start;
     const name = this.parseIdent();
-    const superclass = this.#parseSuperclass();
+    const bases = this.parseBases();
     stream.expect(':');
-    const body = this.#parseBlock(true);
+    const body = this.parseBlock(true);
     const range = stream.isPython ? stream.rangeFrom(start) : name.range;
-    return { kind: 'class', range, name, superclass, body, decorators };
+    return { kind: 'class', range, name, superclass: bases[0], bases, body, decorators };
   }
 
   parseFunction(isMethod: boolean, decorators: readonly Expr[] = []): Def {
@@ -148,7 +134,7 @@ export class Parser extends ExpressionParser {
     const start = stream.expect('def').start;
     const name = this.parseIdent();
     const decl = this.#parseDecl(start);
-    const body = this.#parseBlock(false);
+    const body = this.parseBlock(false);
     const comments = stream.lexed.typeComments.filter(
       (comment) => comment.start >= start && comment.start < stream.cur.start && !this.#claimedComments.has(comment),
     );
@@ -165,7 +151,7 @@ export class Parser extends ExpressionParser {
     return this.stream.isPython ? comments : comments.filter((comment) => comment.start < (body[0]?.range.start ?? 0));
   }
 
-  #parseDecorated(inClass: boolean): Definition {
+  protected parseDecorated(inClass: boolean): Definition {
     const { stream } = this;
     const decorators: Expr[] = [];
     while (stream.nextIf('@')) {
@@ -175,28 +161,23 @@ export class Parser extends ExpressionParser {
     return stream.cur.kind === 'class' ? this.parseClass(decorators) : this.parseFunction(inClass, decorators);
   }
 
-  #parseSuperclass(): Expr | undefined {
+  /** Printed code has one base class at most; `(int, Enum)` is an enum. */
+  protected parseBases(): readonly Expr[] {
     const { stream } = this;
-    if (!stream.nextIf('(')) {
-      return undefined;
-    }
-    let superclass = stream.cur.kind === ')' ? undefined : this.parseExp();
+    if (!stream.nextIf('(')) return [];
+    const bases = stream.cur.kind === ')' ? [] : [this.parseExp()];
     if (stream.nextIf(',') && stream.cur.kind !== ')') {
-      const second = stream.cur;
-      superclass = this.parseExp();
-      // `(int, Enum)` is an enum: what its values are besides makes no difference.
-      if (!stream.isPython || stream.cur.kind !== ')' || !isEnum(superclass)) {
-        throw new ErrorReport(stream.rangeOf(second), 'Torchscript does not support class inheritance.');
-      }
+      throw new ErrorReport(stream.rangeOf(stream.cur), 'Torchscript does not support class inheritance.');
     }
     stream.expect(')');
-    return superclass;
+    return bases;
   }
 
   #parseDecl(start: number): Decl {
     const { stream } = this;
     const open = stream.expect('(');
     const params: Param[] = [];
+    const positionalOnly: Param[] = [];
     let kwargOnly = false;
     while (stream.cur.kind !== ')') {
       if (stream.cur.kind === '*' && [',', ')'].includes(stream.lookahead().kind)) {
@@ -204,6 +185,7 @@ export class Parser extends ExpressionParser {
         kwargOnly = true;
       } else if (stream.cur.kind === '/') {
         stream.next();
+        positionalOnly.push(...params.splice(0));
       } else {
         const variadic = stream.cur.kind === '*' || stream.cur.kind === '**' ? stream.next().kind : '';
         params.push(this.#parseParam(kwargOnly, variadic as Param['variadic']));
@@ -217,7 +199,7 @@ export class Parser extends ExpressionParser {
     const returnType = stream.nextIf('->') ? this.parseExp() : undefined;
     stream.expect(':');
     const range = stream.mark(open, start);
-    return { range, params, returnType };
+    return { range, params, positionalOnly, returnType };
   }
 
   #parseParam(kwargOnly: boolean, variadic: Param['variadic']): Param {
@@ -227,24 +209,22 @@ export class Parser extends ExpressionParser {
     const range = this.stream.rangeFrom(ident.range.start);
     if (this.stream.isPython) {
       if (variadic !== '') {
-        throw new ErrorReport(this.stream.range(ident.range.start - 1, ident.range.end), VARIADIC_MESSAGE);
+        this.refuse(new ErrorReport(this.stream.range(ident.range.start - 1, ident.range.end), VARIADIC_MESSAGE));
       }
       if (kwargOnly && defaultValue !== undefined) {
-        throw new ErrorReport(defaultValue.range, VARIADIC_MESSAGE);
+        this.refuse(new ErrorReport(defaultValue.range, VARIADIC_MESSAGE));
       }
       if (defaultValue !== undefined && isMutableLiteral(defaultValue)) {
         const className = defaultValue.kind.split('-')[0];
-        throw new ErrorReport(
-          range,
-          `${MUTABLE_DEFAULT_MESSAGE}Found <class '${className}'> on parameter ${ident.name}`,
-        );
+        const reason = `${MUTABLE_DEFAULT_MESSAGE}Found <class '${className}'> on parameter ${ident.name}`;
+        this.refuse(new ErrorReport(range, reason));
       }
     }
     return { range, ident, type, defaultValue, kwargOnly, variadic };
   }
 
   /** The statements after a colon: an indented block, or simple statements on the same line. */
-  #parseBlock(inClass: boolean): Stmt[] {
+  protected parseBlock(inClass: boolean): Stmt[] {
     const { stream } = this;
     return stream.nested(() => {
       const outer = this.#inClass;
@@ -255,7 +235,7 @@ export class Parser extends ExpressionParser {
       } else {
         stream.expect('indent');
         do {
-          this.#parseStatement(statements);
+          this.parseStatement(statements);
         } while (stream.cur.kind !== 'dedent' && stream.cur.kind !== 'eof');
         stream.nextIf('dedent');
       }
@@ -276,7 +256,7 @@ export class Parser extends ExpressionParser {
     );
   }
 
-  #parseStatement(into: Stmt[]): void {
+  protected parseStatement(into: Stmt[]): void {
     const { kind } = this.stream.cur;
     const inClass = this.#inClass;
     switch (kind) {
@@ -296,20 +276,21 @@ export class Parser extends ExpressionParser {
         into.push(this.parseFunction(inClass));
         break;
       case '@':
-        into.push(this.#parseDecorated(inClass));
+        into.push(this.parseDecorated(inClass));
         break;
       case 'class':
-        if (!inClass) {
-          throw this.unsupported(this.stream.cur, 'class definitions', 'class'.length);
-        }
+        if (!inClass) this.refuse(this.unsupported(this.stream.cur, 'class definitions', 'class'.length));
         into.push(this.parseClass());
         break;
       default:
-        if (Object.hasOwn(UNSUPPORTED_STATEMENTS, kind)) {
-          throw this.unsupported(this.stream.cur, UNSUPPORTED_STATEMENTS[kind]!, kind.length);
-        }
         if (this.#startsMatch()) throw this.unsupported(this.stream.cur, 'Match');
-        this.#parseSimpleStatements(into);
+        if (Object.hasOwn(UNSUPPORTED_STATEMENTS, kind)) {
+          into.push(
+            this.parsePythonStatement(this.unsupported(this.stream.cur, UNSUPPORTED_STATEMENTS[kind]!, kind.length)),
+          );
+        } else {
+          this.#parseSimpleStatements(into);
+        }
     }
   }
 
@@ -328,6 +309,11 @@ export class Parser extends ExpressionParser {
       }
     } while (stream.nextIf(';'));
     stream.expect('newline');
+  }
+
+  /** A statement that Python has and TorchScript has not: `try`, `nonlocal`, `import`, … */
+  protected parsePythonStatement(refusal: ErrorReport): Stmt {
+    throw refusal;
   }
 
   #parseSimpleStatement(): Stmt {
@@ -352,9 +338,7 @@ export class Parser extends ExpressionParser {
         return { kind: 'delete', range: stream.mark(token), targets };
       }
       case 'global': {
-        if (this.stream.isPython) {
-          throw this.unsupported(token, 'global variables', 'global'.length);
-        }
+        if (this.stream.isPython) this.refuse(this.unsupported(token, 'global variables', 'global'.length));
         stream.next();
         const names = [this.parseIdent()];
         while (stream.nextIf(',')) {
@@ -364,7 +348,7 @@ export class Parser extends ExpressionParser {
       }
       case 'import':
       case 'from':
-        throw this.unsupported(token, 'import statements', token.kind.length);
+        return this.parsePythonStatement(this.unsupported(token, 'import statements', token.kind.length));
       default:
         return this.#parseExpressionStatement();
     }
@@ -385,7 +369,8 @@ export class Parser extends ExpressionParser {
     const { stream } = this;
     const token = stream.next();
     if (this.stream.cur.kind === 'newline') {
-      throw new ErrorReport(this.stream.rangeOf(token), 'raise without an exception is not supported');
+      this.refuse(new ErrorReport(this.stream.rangeOf(token), 'raise without an exception is not supported'));
+      return { kind: 'raise', range: stream.mark(token), expr: { kind: 'none', range: stream.rangeOf(token) } };
     }
     const expr = this.parseExp();
     if (this.stream.nextIf('from')) {
@@ -415,10 +400,8 @@ export class Parser extends ExpressionParser {
     if (op !== '=') {
       if (type !== undefined && this.stream.isPython && !this.#inClass) {
         const { start } = lhs.range;
-        throw new ErrorReport(
-          stream.range(start, start + 1),
-          "annotated assignments without assigned value aren't supported",
-        );
+        const reason = "annotated assignments without assigned value aren't supported";
+        this.refuse(new ErrorReport(stream.range(start, start + 1), reason));
       }
       return type === undefined
         ? { kind: 'expr', range: range(), expr: lhs }
@@ -441,10 +424,8 @@ export class Parser extends ExpressionParser {
     const token = stream.next();
     const rhs = this.parseExpOrExpTuple();
     if (this.stream.isPython && Object.hasOwn(UNSUPPORTED_AUGMENTED, token.kind)) {
-      throw new ErrorReport(
-        stream.range(token.end - 2, token.end),
-        `unsupported kind of augmented assignment: ${UNSUPPORTED_AUGMENTED[token.kind]}`,
-      );
+      const reason = `unsupported kind of augmented assignment: ${UNSUPPORTED_AUGMENTED[token.kind]}`;
+      this.refuse(new ErrorReport(stream.range(token.end - 2, token.end), reason));
     }
     if (lhs.kind === 'tuple') {
       throw new ErrorReport(lhs.range, ' augmented assignment can only have one LHS expression');
@@ -459,15 +440,15 @@ export class Parser extends ExpressionParser {
     const token = stream.next();
     const cond = this.parseExp();
     stream.expect(':');
-    const trueBranch = this.#parseBlock(false);
+    const trueBranch = this.parseBlock(false);
     let falseBranch: readonly Stmt[] = [];
     if (stream.nextIf('else')) {
       stream.expect(':');
-      falseBranch = this.#parseBlock(false);
+      falseBranch = this.parseBlock(false);
     } else if (stream.cur.kind === 'elif') {
       falseBranch = [stream.nested(() => this.#parseIf())];
     }
-    return { kind: 'if', range: this.#blockRange(token), cond, trueBranch, falseBranch };
+    return { kind: 'if', range: this.blockRange(token), cond, trueBranch, falseBranch };
   }
 
   #parseWhile(): Stmt {
@@ -475,9 +456,8 @@ export class Parser extends ExpressionParser {
     const token = stream.next();
     const cond = this.parseExp();
     stream.expect(':');
-    const body = this.#parseBlock(false);
-    this.#refuseLoopElse('while', token);
-    return { kind: 'while', range: this.#blockRange(token), cond, body };
+    const body = this.parseBlock(false);
+    return this.parseLoopElse({ kind: 'while', range: this.blockRange(token), cond, body }, token);
   }
 
   #parseFor(): Stmt {
@@ -487,13 +467,13 @@ export class Parser extends ExpressionParser {
     stream.expect('in');
     const iterable = this.parseExpOrExpTuple();
     stream.expect(':');
-    const body = this.#parseBlock(false);
-    this.#refuseLoopElse('for', token);
+    const body = this.parseBlock(false);
     const wraps = targets.length > 1 || this.#endsWithComma(targets);
     const wrapped: readonly Expr[] = wraps
       ? [{ kind: 'tuple', range: stream.range(targets[0]!.range.start, targets.at(-1)!.range.end), inputs: targets }]
       : targets;
-    return { kind: 'for', range: this.#blockRange(token), targets: wrapped, itrs: [iterable], body };
+    const range = this.blockRange(token);
+    return this.parseLoopElse({ kind: 'for', range, targets: wrapped, itrs: [iterable], body }, token);
   }
 
   /** Whether the targets `a,` are one name to be unpacked. */
@@ -502,10 +482,10 @@ export class Parser extends ExpressionParser {
     return /^\s*,/.test(this.#source.text.slice(end, end + 8));
   }
 
-  #refuseLoopElse(what: string, keyword: Token): void {
-    if (this.stream.cur.kind === 'else') {
-      throw new ErrorReport(this.stream.rangeOf(keyword), `else branches of ${what} loops aren't supported`);
-    }
+  /** The `else` that a loop may have in Python. */
+  protected parseLoopElse(loop: For | While, keyword: Token): Stmt {
+    if (this.stream.cur.kind === 'else') throw loopElseRefusal(loop, this.stream.rangeOf(keyword));
+    return loop;
   }
 
   #parseWith(): Stmt {
@@ -516,8 +496,8 @@ export class Parser extends ExpressionParser {
       targets.push(this.#parseWithItem());
     }
     stream.expect(':');
-    const body = this.#parseBlock(false);
-    return { kind: 'with', range: this.#blockRange(token), targets, body };
+    const body = this.parseBlock(false);
+    return { kind: 'with', range: this.blockRange(token), targets, body };
   }
 
   #parseWithItem(): WithItem {
@@ -530,7 +510,7 @@ export class Parser extends ExpressionParser {
   }
 
   /** The range of a statement with a block. */
-  #blockRange(first: Token): SourceRange {
+  protected blockRange(first: Token): SourceRange {
     return this.stream.mark(first, first.start, this.#lastContentEnd());
   }
 
@@ -555,10 +535,4 @@ export class Parser extends ExpressionParser {
       this.stream.next();
     }
   }
-}
-
-/** `Enum`, `enum.IntEnum` */
-function isEnum(expr: Expr): boolean {
-  const name = expr.kind === 'select' ? expr.selector : expr.kind === 'var' ? expr.name : undefined;
-  return name?.name.endsWith('Enum') ?? false;
 }

@@ -1,4 +1,5 @@
-import type { Complex, SourceRange } from '@cresset/ir';
+import type { Complex, ErrorReport, SourceRange } from '@cresset/ir';
+import type { PythonForm, PythonStatementForm } from './python-tree.ts';
 
 /**
  * The syntax tree (PyTorch: Tree and TreeView, as one discriminated union). Nodes are immutable and know their place in
@@ -161,6 +162,12 @@ export interface Starred extends Node {
   readonly expr: Expr;
 }
 
+/** An expression that Python has and TorchScript has not. */
+export interface PythonExpr extends Node {
+  readonly kind: 'python';
+  readonly form: PythonForm;
+}
+
 export type Expr =
   | Var
   | Const
@@ -180,7 +187,8 @@ export type Expr =
   | Select
   | Subscript
   | SliceExpr
-  | Starred;
+  | Starred
+  | PythonExpr;
 
 export interface Assign extends Node {
   readonly kind: 'assign';
@@ -276,7 +284,9 @@ export interface Param extends Node {
 }
 
 export interface Decl extends Node {
+  /** Without those before a `/`, which PyTorch's frontend forgets. */
   readonly params: readonly Param[];
+  readonly positionalOnly?: readonly Param[];
   readonly returnType: Expr | undefined;
 }
 
@@ -286,14 +296,24 @@ export interface Def extends Node {
   readonly decl: Decl;
   readonly statements: readonly Stmt[];
   readonly decorators: readonly Expr[];
+  /** Why PyTorch does not compile it, whatever its names mean; absent where nothing speaks against it. */
+  readonly refusal?: ErrorReport | undefined;
 }
 
 export interface ClassDef extends Node {
   readonly kind: 'class';
   readonly name: Ident;
+  /** The first of its bases. */
   readonly superclass: Expr | undefined;
+  readonly bases: readonly Expr[];
   readonly body: readonly Stmt[];
   readonly decorators: readonly Expr[];
+}
+
+/** A statement that Python has and TorchScript has not. */
+export interface PythonStmt extends Node {
+  readonly kind: 'python';
+  readonly form: PythonStatementForm;
 }
 
 export type Stmt =
@@ -311,7 +331,8 @@ export type Stmt =
   | Pass
   | ExprStmt
   | Def
-  | ClassDef;
+  | ClassDef
+  | PythonStmt;
 
 export const makeIdent = (range: SourceRange, name: string): Ident => ({ range, name });
 

@@ -69,7 +69,7 @@ function withTypes(decl: Decl, signature: CommentSignature, isMethod: boolean): 
   const params = decl.params.map((param, index): Param =>
     index < skipped ? param : { ...param, type: signature.params[index - skipped] },
   );
-  return { range: decl.range, params, returnType: signature.returnType };
+  return { ...decl, params, returnType: signature.returnType };
 }
 
 /** Parses `(T, U) -> V`. */

@@ -1,10 +1,18 @@
 import { Complex } from '@cresset/ir';
 import { Dict, List, Tuple, type IValue } from '@cresset/tensor';
-import { pythonTypeName, TorchCode, type PythonValue } from './python-value.ts';
+import { pythonTypeName, TorchCode, type PythonEntity, type PythonValue } from './python-value.ts';
 import type { BinaryOperator, UnaryOperator } from '../parser/tree.ts';
 
 /** An exception that Python would raise; the message is Python's. */
-export class PythonError extends Error {}
+export class PythonError extends Error {
+  constructor(
+    message: string,
+    /** The name of its class, or what was raised. */
+    readonly exception: string | PythonEntity = 'TypeError',
+  ) {
+    super(message);
+  }
+}
 
 /** Python's `bool(value)`. */
 export function isTruthy(value: PythonValue): boolean {
@@ -91,14 +99,21 @@ function areEqual(left: readonly IValue[], right: readonly IValue[]): boolean {
 
 /** The value of a key that is equal to this one. */
 export function lookUp({ entries }: Dict, key: PythonValue): IValue | undefined {
+  const known = isPlainKey(key) ? entries.get(key) : undefined;
+  if (known !== undefined) return known;
   for (const [each, value] of entries) if (isEqual(each, key)) return value;
   return undefined;
+}
+
+/** What a Map finds as Python would, where it has it. */
+function isPlainKey(key: PythonValue): key is string | bigint {
+  return typeof key === 'string' || typeof key === 'bigint';
 }
 
 function contains(container: PythonValue, item: PythonValue): boolean {
   if (typeof container === 'string' && typeof item === 'string') return container.includes(item);
   if (container instanceof List || container instanceof Tuple)
-    return container.items.some((each) => isEqual(each, item));
+    return container.items.some((each) => each === item || isEqual(each, item));
   if (container instanceof Dict) return lookUp(container, item) !== undefined;
   throw new PythonError(`argument of type '${pythonTypeName(container)}' is not iterable`);
 }
@@ -184,7 +199,7 @@ function intOperation(op: string, a: bigint, b: bigint): bigint | undefined {
       return a * b;
     case '//':
     case '%': {
-      if (b === 0n) throw new PythonError('integer division or modulo by zero');
+      if (b === 0n) throw new PythonError('integer division or modulo by zero', 'ZeroDivisionError');
       const remainder = a % b;
       const isOff = remainder !== 0n && remainder < 0n !== b < 0n;
       return op === '%' ? (isOff ? remainder + b : remainder) : a / b - (isOff ? 1n : 0n);
@@ -210,11 +225,11 @@ function floatOperation(op: string, a: number, b: number): number | Complex | un
     case '*':
       return a * b;
     case '/':
-      if (b === 0) throw new PythonError('division by zero');
+      if (b === 0) throw new PythonError('division by zero', 'ZeroDivisionError');
       return a / b;
     case '//':
     case '%': {
-      if (b === 0) throw new PythonError('division by zero');
+      if (b === 0) throw new PythonError('division by zero', 'ZeroDivisionError');
       const remainder = a % b;
       const modulo = remainder !== 0 && remainder < 0 !== b < 0 ? remainder + b : remainder;
       return op === '%' ? modulo : Math.round((a - modulo) / b);

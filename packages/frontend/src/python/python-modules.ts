@@ -349,8 +349,8 @@ export class PythonModule extends OpaquePythonValue {
   }
 }
 
-/** A class of `torch.nn`: a name that functions may have and cannot call. */
-class ModuleClassValue extends OpaquePythonValue {
+/** A class of modules: a name that functions may have and cannot call. */
+export class ModuleClassValue extends OpaquePythonValue {
   readonly #name: string;
 
   constructor(name: string) {

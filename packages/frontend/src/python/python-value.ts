@@ -20,8 +20,17 @@ export class TorchCode {
   ) {}
 }
 
-/** A value of Python's as it is before it gets a type: an int is a bigint of any size, a float a number, a str bytes. */
-export type PythonValue = IValue | TorchCode;
+/** What Python has and TorchScript has no value for: functions, classes, objects of those, modules. */
+export abstract class PythonEntity {
+  /** `type(value).__name__` */
+  abstract readonly pythonType: string;
+}
+
+/**
+ * A value of Python's as it is before it gets a type: an int is a bigint of any size, a float a number, a str bytes. Containers may hold
+ * whatever Python has.
+ */
+export type PythonValue = IValue | TorchCode | PythonEntity;
 
 /** A value that cannot be what a type asks for; the message is what PyTorch tells about the cast. */
 export class CastError extends Error {}
@@ -42,7 +51,7 @@ export function pythonTypeName(value: PythonValue): string {
     case 'string':
       return 'str';
   }
-  if (value instanceof TorchCode) return value.pythonType;
+  if (value instanceof TorchCode || value instanceof PythonEntity) return value.pythonType;
   if (value instanceof Complex) return 'complex';
   if (value instanceof List) return 'list';
   if (value instanceof Dict) return 'dict';
@@ -106,6 +115,7 @@ function complexRepr({ re, im }: Complex): string {
 /** The type a value has by itself (PyTorch: tryToInferType). Throws a {@link CastError} where its parts have none in common. */
 export function inferType(value: PythonValue): Type {
   if (value instanceof TorchCode) return IntType.get();
+  if (value instanceof PythonEntity) throw cannotInfer(value, `it is a ${value.pythonType}`);
   if (value instanceof Tuple && value.type === null) return new TupleType(value.items.map(inferType));
   if (value instanceof List) return inferListType(value);
   if (value instanceof Dict) return inferDictType(value);
@@ -153,6 +163,7 @@ export function castToType(value: PythonValue, type: Type, N?: number): IValue {
     if (type.kind !== 'IntType' && type.kind !== 'AnyType' && type.kind !== 'OptionalType') throw cannotCast(value);
     return value.code;
   }
+  if (value instanceof PythonEntity) throw cannotCast(value);
   switch (type.kind) {
     case 'AnyType':
       return retyped(value, inferType(value));

@@ -1,4 +1,4 @@
-import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, NN_LAYER_TEXTS } from '@cresset/frontend';
+import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, NN_TEXTS } from '@cresset/frontend';
 import { commonRows } from '../families/common.ts';
 import { rareRows } from '../families/rare.ts';
 import type { PartName } from '../part-table.ts';
@@ -115,7 +115,9 @@ export function partsBySourceName(): Parts {
   for (const [name, part] of Object.entries(dtypes)) add(parts, name, part);
   close(parts, [
     ...Object.entries(pythonNames).map(([python, name]) => [python, new Set([name])] as const),
-    ...[...Object.values(FUNCTIONAL_SOURCES), ...Object.values(NN_LAYER_TEXTS)].flatMap(definitionsIn),
+    ...[...Object.values(FUNCTIONAL_SOURCES), ...Object.values(NN_TEXTS).map(({ text }) => text)].flatMap(
+      definitionsIn,
+    ),
     ...Object.entries(BOOLEAN_DISPATCHED).map(([name, [, , ...forms]]) => {
       const [own, ...mentioned] = [name, ...forms].map((full) => full.slice(full.lastIndexOf('.') + 1));
       return [own, new Set(mentioned)] as const;

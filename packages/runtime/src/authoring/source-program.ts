@@ -2,9 +2,10 @@ import {
   declareScript,
   defineMethods,
   makeTypeParser,
-  moduleInitializer,
   newModuleClass,
-  parseProgram,
+  parsePythonFile,
+  type InterpretedValue,
+  type ScriptProgram,
   UnitResolver,
 } from '@cresset/frontend';
 import {
@@ -17,7 +18,8 @@ import {
   type NamedType,
   type Type,
 } from '@cresset/ir';
-import { ScriptObject, Tensor, type Storage } from '@cresset/tensor';
+import { Dict, List, ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
+import { hostEvaluator } from '../executor/constant-evaluator.ts';
 import { forEachStorage } from '../memory/reachable-storages.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import {
@@ -29,7 +31,7 @@ import {
   type ModelOutput,
 } from '../worker/hosted-model.ts';
 import type { ProgramParts } from '../worker/program-parts.ts';
-import type { ConstructRequest, DeviceReport, ModelSummary } from '../worker/wire/protocol.ts';
+import type { ConstructRequest, DeviceReport, ModelSummary, WireValue } from '../worker/wire/protocol.ts';
 
 /** Where the names of people's own functions and classes begin. */
 export const NAMESPACE = '__torch__';
@@ -83,6 +85,8 @@ export abstract class SourceProgram extends HostedModel {
 /** Functions and classes (torch.jit.CompilationUnit), and the objects of those classes that were made. */
 export class FunctionProgram extends SourceProgram {
   readonly #functions = new Map<string, GraphFunction>();
+  /** The texts that were compiled, which make modules. */
+  readonly #programs: ScriptProgram[] = [];
   #objects = 0;
 
   constructor(place: ModelPlace, output: ModelOutput, uses: CompilationUnit | null, parts: ProgramParts) {
@@ -95,13 +99,17 @@ export class FunctionProgram extends SourceProgram {
     const functionsBefore = new Set(unit.functions);
     const typesBefore = new Set(unit.types);
     try {
-      const { functions, defineClasses } = declareScript(source, {
+      const { functions, program } = declareScript(source, {
         unit,
         filename: filename ?? '<string>',
         resolver: new UnitResolver(this.uses ? [this.uses] : [], NAMESPACE),
+        evaluate: hostEvaluator(this.runner.context),
+        print: (text) => this.runner.context.print(text),
       });
-      defineClasses();
-      functions.forEach((fn) => fn.ensureDefined());
+      program.defineClasses();
+      // A file of modules is Python: of its functions those are compiled that somebody calls.
+      if (program.moduleClasses.length === 0) functions.forEach((fn) => fn.ensureDefined());
+      this.#programs.push(program);
       for (const type of unit.types) if (!typesBefore.has(type)) defineMethodsOf(type);
       for (const fn of functions) this.#functions.set(fn.name, fn);
     } catch (error) {
@@ -112,7 +120,7 @@ export class FunctionProgram extends SourceProgram {
   }
 
   #refuseKnownNames(source: string): void {
-    for (const { kind, name, range } of parseProgram(new Source(source), 'python')) {
+    for (const { kind, name, range } of parsePythonFile(new Source(source)).definitions) {
       if (kind === 'class' && this.unit.getType(`${NAMESPACE}.${name.name}`)) {
         throw new ErrorReport(range, `class '${NAMESPACE}.${name.name}' already defined.`);
       }
@@ -129,24 +137,47 @@ export class FunctionProgram extends SourceProgram {
     return { fn, receiver: null };
   }
 
-  /** Makes an object of a class and gives the path by which it is called from now on. */
-  async construct({ className, args, kwargs }: ConstructRequest, signal: AbortSignal): Promise<string> {
+  /** Makes an object of a class, or what a function of Python's makes, and gives the path by which it is called from now on. */
+  async construct(request: ConstructRequest, signal: AbortSignal): Promise<string> {
+    const object = this.#makeModule(request) ?? (await this.#makeObject(request, signal));
+    const path = `#${++this.#objects}`;
+    for (const [below, module] of collectModules(object)) this.modules.set(below ? `${path}.${below}` : path, module);
+    return path;
+  }
+
+  /** Runs `__init__` of a class of modules as Python does; null where the name is none of that kind. */
+  #makeModule({ className, args, kwargs }: ConstructRequest): ScriptObject | null {
+    const program = this.#programs.find((each) => each.makesModules(className));
+    if (program === undefined) return null;
+    const reader = this.reader();
+    const convert = (value: WireValue, type: Type | undefined): InterpretedValue =>
+      type === undefined ? wholeNumbers(reader.inferred(value)) : reader.value(value, type, '__init__', className);
+    const { unit } = this;
+    const functionsBefore = new Set(unit.functions);
+    const typesBefore = new Set(unit.types);
+    try {
+      return program.makeModule(className, args, kwargs, convert);
+    } catch (error) {
+      for (const fn of unit.functions) if (!functionsBefore.has(fn)) unit.removeFunction(fn.qualifiedName);
+      for (const type of unit.types) if (!typesBefore.has(type)) unit.removeType(type);
+      throw error;
+    }
+  }
+
+  async #makeObject({ className, args, kwargs }: ConstructRequest, signal: AbortSignal): Promise<ScriptObject> {
     const type = this.unit.getType(`${NAMESPACE}.${className}`);
     if (!(type instanceof ClassType)) {
       throw new CressetError('NO_CLASS', `'CompilationUnit' has no class '${className}'`);
     }
     const object = new ScriptObject(type);
-    const init = moduleInitializer(type) ?? type.findMethod('__init__');
+    const init = type.findMethod('__init__');
     if (!init) throw new CressetError('NO_CLASS', `Class ${className} does not have an __init__ function defined`);
     const reader = this.reader();
     const bound = bindArguments(init, object, args, kwargs, (value, argument) =>
       reader.argument(value, argument, init.schema.name),
     );
     await this.runner.callFunction(init, bound, { signal });
-    setRequiresGrad(object);
-    const path = `#${++this.#objects}`;
-    for (const [below, module] of collectModules(object)) this.modules.set(below ? `${path}.${below}` : path, module);
-    return path;
+    return object;
   }
 
   /** Gives up an object with what no other holds. */
@@ -165,23 +196,24 @@ export class FunctionProgram extends SourceProgram {
   }
 
   override summary(): Omit<ModelSummary, 'timings'> {
-    const classes = this.unit.classes.filter(({ qualifiedName }) => !qualifiedName.startsWith(`${NAMESPACE}.torch.`));
-    return {
-      ...super.summary(),
-      functions: [...this.#functions.keys()],
-      classes: classes.map(({ qualifiedName }) => qualifiedName.slice(NAMESPACE.length + 1)),
-    };
+    const modules = this.#programs.flatMap((program) => program.moduleClasses);
+    const classes = this.unit.classes
+      .filter((type) => !type.isModule() && !type.qualifiedName.startsWith(`${NAMESPACE}.torch.`))
+      .map(({ qualifiedName }) => qualifiedName.slice(NAMESPACE.length + 1));
+    return { ...super.summary(), functions: [...this.#functions.keys()], classes: [...classes, ...modules] };
   }
 }
 
-/** Parameters are to be trained, as `nn.Parameter` says by default; this is a mark only. */
-function setRequiresGrad(root: ScriptObject): void {
-  for (const { type, slots } of collectModules(root).values()) {
-    type.attributes.forEach(({ kind }, slot) => {
-      const value = slots[slot];
-      if (kind === 'parameter' && value instanceof Tensor) value.requiresGrad = true;
-    });
+/** Numbers that a page gives without a type are ints where they are whole, as Python would have them written. */
+function wholeNumbers(value: IValue): IValue {
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
+  if (value instanceof List) return new List(value.elementType, value.items.map(wholeNumbers));
+  if (value instanceof Tuple) return new Tuple(value.items.map(wholeNumbers), value.type);
+  if (value instanceof Dict) {
+    const entries = [...value.entries].map(([key, item]) => [key, wholeNumbers(item)] as const);
+    return new Dict(value.keyType, value.valueType, new Map(entries));
   }
+  return value;
 }
 
 /** Of modules only `forward` is compiled that nobody has asked for, as in PyTorch. */

@@ -43,14 +43,27 @@ export function evaluateAnyConstant(node: Node, constants: readonly unknown[]): 
 /** @param most elements of a tensor that is computed, where its size is known before */
 function evaluateUpTo(most: number, node: Node, constants: readonly unknown[]): readonly IValue[] | null {
   try {
-    return evaluate(node, constants.map(toIValue), most);
+    return evaluate(node, constants.map(toIValue), { most, context: silentContext });
   } catch {
     // Whether the program ever comes here is not known: the error is raised when it does.
     return null;
   }
 }
 
-function evaluate(node: Node, inputs: readonly IValue[], most: number): readonly IValue[] | null {
+/** Runs nodes on values of the host as a program would, which draws from the program's stream. It throws what operators throw. */
+export function hostEvaluator(
+  context: HostContext,
+): (node: Node, values: readonly unknown[]) => readonly IValue[] | null {
+  return (node, values) => evaluate(node, values.map(toIValue), { most: Infinity, context });
+}
+
+interface Evaluation {
+  /** Elements of a tensor that is computed, at most. */
+  readonly most: number;
+  readonly context: HostContext;
+}
+
+function evaluate(node: Node, inputs: readonly IValue[], evaluation: Evaluation): readonly IValue[] | null {
   const constructed = evaluateConstruction(node, inputs);
   if (constructed) return constructed;
   switch (node.kind) {
@@ -68,17 +81,19 @@ function evaluate(node: Node, inputs: readonly IValue[], most: number): readonly
     case 'prim::isinstance':
       return [node.tys('types').some((type) => isInstance(inputs[0], type))];
     default:
-      return evaluateOperator(node, inputs, most);
+      return evaluateOperator(node, inputs, evaluation);
   }
 }
 
-function evaluateOperator(node: Node, inputs: readonly IValue[], most: number): readonly IValue[] | null {
+function evaluateOperator(
+  node: Node,
+  inputs: readonly IValue[],
+  { most, context }: Evaluation,
+): readonly IValue[] | null {
   const row = node.maybeOperator()?.row as OperatorRow | undefined;
   if (!row || !isImplemented(row)) return null;
-  const known = runWithoutData(row, inputs, silentContext);
+  const known = runWithoutData(row, inputs, context);
   if (known) return known;
   const call = new OperatorCall(row, inputs);
-  return call.outputs?.some(({ sizes }) => numelOf(settleAll(sizes)) > most)
-    ? null
-    : computeCallOnHost(call, silentContext);
+  return call.outputs?.some(({ sizes }) => numelOf(settleAll(sizes)) > most) ? null : computeCallOnHost(call, context);
 }

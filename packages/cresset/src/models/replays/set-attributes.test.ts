@@ -1,7 +1,7 @@
-import { declareScript, moduleInitializer } from '@cresset/frontend';
-import { CompilationUnit, type ClassType } from '@cresset/ir';
+import { declareScript } from '@cresset/frontend';
+import { CompilationUnit } from '@cresset/ir';
 import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
-import { ScriptObject, type IValue, type Tensor } from '@cresset/tensor';
+import type { IValue, Tensor } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { intsOf, tensorOf } from '../python-functions-fixture.ts';
@@ -56,20 +56,18 @@ class Subject(nn.Module):
     def forward(self, x: Tensor) -> Tensor:${body}
 `;
 
-async function moduleOf(source: string, device: WasmDevice | null): Promise<ScriptModule> {
+function moduleOf(source: string, device: WasmDevice | null): ScriptModule {
   const unit = new CompilationUnit();
-  declareScript(source, { unit, filename: '<program>' }).defineClasses();
-  const type = unit.getType('__torch__.Subject') as ClassType;
-  const object = new ScriptObject(type);
-  const context = new RuntimeContext({ print: () => undefined, warn: () => undefined, device });
-  const module = new ScriptModule(object, unit, context);
-  await module.callFunction(moduleInitializer(type)!, [object, tensorOf([20, 64], 9)]);
-  return module;
+  const { program } = declareScript(source, { unit, filename: '<program>' });
+  const object = program.makeModule('Subject', [tensorOf([20, 64], 9)], [], (value) => value);
+  const limits = { smallWork: 0 };
+  const context = new RuntimeContext({ print: () => undefined, warn: () => undefined, device, limits });
+  return new ScriptModule(object, unit, context);
 }
 
 it.each(Object.entries(bodies))('a replay sets attributes: %s', async (_name, body) => {
   const device = new WasmDevice();
-  const [here, there] = [await moduleOf(sourceOf(body), device), await moduleOf(sourceOf(body), null)];
+  const [here, there] = [moduleOf(sourceOf(body), device), moduleOf(sourceOf(body), null)];
   const replay = vi.spyOn(device.recorder, 'replay');
   const replays: number[] = [];
   for (const [run, rows] of [20, 20, 20, 21, 22, 20, 23, 30, 30].entries()) {

@@ -1,0 +1,334 @@
+/** Recurrent layers (PyTorch: torch/nn/modules/rnn.py), for tensors. */
+
+const sizes = 'input.size(0) if self.batch_first else input.size(1)';
+const directions = '2 if self.bidirectional else 1';
+const MOST =
+  'self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first';
+
+const zeros = (size: string): string =>
+  `torch.zeros(self.num_layers * num_directions, max_batch_size, ${size}, dtype=input.dtype, device=input.device)`;
+
+/** `forward` of layers with one hidden state. */
+const plain = (name: string, run: string): string => `
+    def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tuple[Tensor, Tensor]:
+        num_directions = ${directions}
+        if input.dim() not in (2, 3):
+            raise ValueError(f'${name}: Expected input to be 2D or 3D, got {input.dim()}D instead')
+        is_batched = input.dim() == 3
+        batch_dim = 0 if self.batch_first else 1
+        if not is_batched:
+            input = input.unsqueeze(batch_dim)
+            if hx is not None:
+                if hx.dim() != 2:
+                    raise RuntimeError(f'For unbatched 2-D input, hx should also be 2-D but got {hx.dim()}-D tensor')
+                hx = hx.unsqueeze(1)
+        else:
+            if hx is not None and hx.dim() != 3:
+                raise RuntimeError(f'For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor')
+        max_batch_size = ${sizes}
+        if hx is None:
+            hx = ${zeros('self.hidden_size')}
+        self.check_forward_args(input, hx, None)
+${run}        output = result[0]
+        hidden = result[1]
+        if not is_batched:
+            output = output.squeeze(batch_dim)
+            hidden = hidden.squeeze(1)
+        return output, hidden
+`;
+
+const cell = (name: string, chunks: number, call: string): string => `
+class ${name}(RNNCellBase):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None):
+        super().__init__(input_size, hidden_size, bias, num_chunks=${chunks}, device=device, dtype=dtype)
+${call}`;
+
+const cellStart = (name: string): string => `
+    def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise ValueError(f'${name}: Expected input to be 1D or 2D, got {input.dim()}D instead')
+        if hx is not None and hx.dim() not in (1, 2):
+            raise ValueError(f'${name}: Expected hidden to be 1D or 2D, got {hx.dim()}D instead')
+        is_batched = input.dim() == 2
+        if not is_batched:
+            input = input.unsqueeze(0)
+        if hx is None:
+            hx = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
+        else:
+            hx = hx.unsqueeze(0) if not is_batched else hx
+`;
+
+const CELL_END = `        if not is_batched:
+            ret = ret.squeeze(0)
+        return ret
+`;
+
+const WEIGHTS = 'self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh';
+
+export const RNN = `
+class RNNBase(Module):
+    __constants__ = ['mode', 'input_size', 'hidden_size', 'num_layers', 'bias', 'batch_first', 'dropout', 'bidirectional', 'proj_size']
+    __jit_unused_properties__ = ['all_weights']
+    mode: str
+    input_size: int
+    hidden_size: int
+    num_layers: int
+    bias: bool
+    batch_first: bool
+    dropout: float
+    bidirectional: bool
+    proj_size: int
+
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device=None, dtype=None):
+        super().__init__()
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        num_directions = 2 if bidirectional else 1
+        if isinstance(dropout, bool) or not 0 <= dropout <= 1:
+            raise ValueError('dropout should be a number in range [0, 1] representing the probability of an element being zeroed')
+        if not isinstance(input_size, int):
+            raise TypeError(f'input_size should be of type int, got: {type(input_size).__name__}')
+        if input_size <= 0:
+            raise ValueError('input_size must be greater than zero')
+        if not isinstance(hidden_size, int):
+            raise TypeError(f'hidden_size should be of type int, got: {type(hidden_size).__name__}')
+        if hidden_size <= 0:
+            raise ValueError('hidden_size must be greater than zero')
+        if num_layers <= 0:
+            raise ValueError('num_layers must be greater than zero')
+        if proj_size < 0:
+            raise ValueError('proj_size should be a positive integer or zero to disable projections')
+        if proj_size >= hidden_size:
+            raise ValueError('proj_size has to be smaller than hidden_size')
+        gates = {'LSTM': 4, 'GRU': 3, 'RNN_TANH': 1, 'RNN_RELU': 1}
+        if mode not in gates:
+            raise ValueError('Unrecognized RNN mode: ' + mode)
+        gate_size = gates[mode] * hidden_size
+        self._flat_weights_names = []
+        self._all_weights = []
+        for layer in range(num_layers):
+            for direction in range(num_directions):
+                real_hidden_size = proj_size if proj_size > 0 else hidden_size
+                layer_input_size = input_size if layer == 0 else real_hidden_size * num_directions
+                made = [('weight_ih', (gate_size, layer_input_size)), ('weight_hh', (gate_size, real_hidden_size))]
+                if bias:
+                    made += [('bias_ih', (gate_size,)), ('bias_hh', (gate_size,))]
+                if proj_size > 0:
+                    made += [('weight_hr', (proj_size, hidden_size))]
+                names = []
+                for kind, shape in made:
+                    name = f"{kind}_l{layer}{'_reverse' if direction == 1 else ''}"
+                    setattr(self, name, Parameter(torch.empty(shape, dtype=dtype)))
+                    names.append(name)
+                self._flat_weights_names.extend(names)
+                self._all_weights.append(names)
+        self._init_flat_weights()
+        self.reset_parameters()
+
+    def _init_flat_weights(self):
+        self._flat_weights = [getattr(self, name) for name in self._flat_weights_names]
+
+    def __setattr__(self, attr, value):
+        if hasattr(self, '_flat_weights') and attr in self._flat_weights_names:
+            self._flat_weights[self._flat_weights_names.index(attr)] = value
+        super().__setattr__(attr, value)
+
+    def _converted(self, dtype):
+        super()._converted(dtype)
+        self._init_flat_weights()
+        return self
+
+    def flatten_parameters(self):
+        pass
+
+    def reset_parameters(self):
+        stdv = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -stdv, stdv)
+
+    def check_input(self, input: Tensor, batch_sizes: Optional[Tensor]) -> None:
+        expected_input_dim = 2 if batch_sizes is not None else 3
+        if input.dim() != expected_input_dim:
+            raise RuntimeError(f'input must have {expected_input_dim} dimensions, got {input.dim()}')
+        if self.input_size != input.size(-1):
+            raise RuntimeError(f'input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}')
+
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Optional[Tensor]) -> Tuple[int, int, int]:
+        if batch_sizes is not None:
+            mini_batch = int(batch_sizes[0])
+        else:
+            mini_batch = ${sizes}
+        num_directions = ${directions}
+        if self.proj_size > 0:
+            expected_hidden_size = (self.num_layers * num_directions, mini_batch, self.proj_size)
+        else:
+            expected_hidden_size = (self.num_layers * num_directions, mini_batch, self.hidden_size)
+        return expected_hidden_size
+
+    def check_hidden_size(self, hx: Tensor, expected_hidden_size: Tuple[int, int, int], msg: str = 'Expected hidden size {}, got {}') -> None:
+        if hx.size() != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
+
+    def check_forward_args(self, input: Tensor, hidden: Tensor, batch_sizes: Optional[Tensor]) -> None:
+        self.check_input(input, batch_sizes)
+        expected_hidden_size = self.get_expected_hidden_size(input, batch_sizes)
+        self.check_hidden_size(hidden, expected_hidden_size)
+
+    @property
+    def all_weights(self):
+        return [[getattr(self, weight) for weight in weights] for weights in self._all_weights]
+
+class RNN(RNNBase):
+    def __init__(self, *args, **kwargs):
+        if 'proj_size' in kwargs:
+            raise ValueError('proj_size argument is only supported for LSTM, not RNN or GRU')
+        if len(args) > 3:
+            self.nonlinearity = args[3]
+            args = args[:3] + args[4:]
+        else:
+            self.nonlinearity = kwargs.pop('nonlinearity', 'tanh')
+        if self.nonlinearity == 'tanh':
+            mode = 'RNN_TANH'
+        elif self.nonlinearity == 'relu':
+            mode = 'RNN_RELU'
+        else:
+            raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(mode, *args, **kwargs)
+${plain(
+  'RNN',
+  `        if self.mode == 'RNN_TANH':
+            result = torch._VF.rnn_tanh(input, hx, ${MOST})
+        else:
+            result = torch._VF.rnn_relu(input, hx, ${MOST})
+`,
+)}
+class GRU(RNNBase):
+    def __init__(self, *args, **kwargs):
+        if 'proj_size' in kwargs:
+            raise ValueError('proj_size argument is only supported for LSTM, not RNN or GRU')
+        super().__init__('GRU', *args, **kwargs)
+${plain('GRU', `        result = torch._VF.gru(input, hx, ${MOST})\n`)}
+class LSTM(RNNBase):
+    def __init__(self, *args, **kwargs):
+        super().__init__('LSTM', *args, **kwargs)
+
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Optional[Tensor]) -> Tuple[int, int, int]:
+        if batch_sizes is not None:
+            mini_batch = int(batch_sizes[0])
+        else:
+            mini_batch = ${sizes}
+        num_directions = ${directions}
+        expected_hidden_size = (self.num_layers * num_directions, mini_batch, self.hidden_size)
+        return expected_hidden_size
+
+    def check_forward_args(self, input: Tensor, hidden: Tuple[Tensor, Tensor], batch_sizes: Optional[Tensor]) -> None:
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), 'Expected hidden[0] size {}, got {}')
+        self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), 'Expected hidden[1] size {}, got {}')
+
+    def forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
+        num_directions = ${directions}
+        real_hidden_size = self.proj_size if self.proj_size > 0 else self.hidden_size
+        if input.dim() not in (2, 3):
+            raise ValueError(f'LSTM: Expected input to be 2D or 3D, got {input.dim()}D instead')
+        is_batched = input.dim() == 3
+        batch_dim = 0 if self.batch_first else 1
+        if not is_batched:
+            input = input.unsqueeze(batch_dim)
+        max_batch_size = ${sizes}
+        if hx is None:
+            h_zeros = ${zeros('real_hidden_size')}
+            c_zeros = ${zeros('self.hidden_size')}
+            hx = (h_zeros, c_zeros)
+            self.check_forward_args(input, hx, None)
+        else:
+            if is_batched:
+                if hx[0].dim() != 3 or hx[1].dim() != 3:
+                    raise RuntimeError(f'For batched 3-D input, hx and cx should also be 3-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors')
+            else:
+                if hx[0].dim() != 2 or hx[1].dim() != 2:
+                    raise RuntimeError(f'For unbatched 2-D input, hx and cx should also be 2-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors')
+                hx = (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
+            self.check_forward_args(input, hx, None)
+        result = torch._VF.lstm(input, hx, ${MOST})
+        output = result[0]
+        hidden = result[1:]
+        if not is_batched:
+            output = output.squeeze(batch_dim)
+            hidden = (hidden[0].squeeze(1), hidden[1].squeeze(1))
+        return output, hidden
+
+class RNNCellBase(Module):
+    __constants__ = ['input_size', 'hidden_size', 'bias']
+    input_size: int
+    hidden_size: int
+    bias: bool
+    weight_ih: Tensor
+    weight_hh: Tensor
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device=None, dtype=None):
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        self.weight_ih = Parameter(torch.empty((num_chunks * hidden_size, input_size), dtype=dtype))
+        self.weight_hh = Parameter(torch.empty((num_chunks * hidden_size, hidden_size), dtype=dtype))
+        if bias:
+            self.bias_ih = Parameter(torch.empty(num_chunks * hidden_size, dtype=dtype))
+            self.bias_hh = Parameter(torch.empty(num_chunks * hidden_size, dtype=dtype))
+        else:
+            self.register_parameter('bias_ih', None)
+            self.register_parameter('bias_hh', None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        stdv = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -stdv, stdv)
+
+class RNNCell(RNNCellBase):
+    __constants__ = ['input_size', 'hidden_size', 'bias', 'nonlinearity']
+    nonlinearity: str
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = 'tanh', device=None, dtype=None):
+        super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
+        self.nonlinearity = nonlinearity
+${cellStart('RNNCell')}        if self.nonlinearity == 'tanh':
+            ret = torch._VF.rnn_tanh_cell(input, hx, ${WEIGHTS})
+        elif self.nonlinearity == 'relu':
+            ret = torch._VF.rnn_relu_cell(input, hx, ${WEIGHTS})
+        else:
+            ret = input
+            raise RuntimeError(f'Unknown nonlinearity: {self.nonlinearity}')
+${CELL_END}${cell('GRUCell', 3, `${cellStart('GRUCell')}        ret = torch._VF.gru_cell(input, hx, ${WEIGHTS})\n${CELL_END}`)}${cell(
+  'LSTMCell',
+  4,
+  `
+    def forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None) -> Tuple[Tensor, Tensor]:
+        if input.dim() not in (1, 2):
+            raise ValueError(f'LSTMCell: Expected input to be 1D or 2D, got {input.dim()}D instead')
+        if hx is not None:
+            for idx, value in enumerate(hx):
+                if value.dim() not in (1, 2):
+                    raise ValueError(f'LSTMCell: Expected hx[{idx}] to be 1D or 2D, got {value.dim()}D instead')
+        is_batched = input.dim() == 2
+        if not is_batched:
+            input = input.unsqueeze(0)
+        if hx is None:
+            zeros = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
+            hx = (zeros, zeros)
+        else:
+            hx = (hx[0].unsqueeze(0), hx[1].unsqueeze(0)) if not is_batched else hx
+        ret = torch._VF.lstm_cell(input, hx, ${WEIGHTS})
+        if not is_batched:
+            ret = (ret[0].squeeze(0), ret[1].squeeze(0))
+        return ret
+`,
+)}`;

@@ -1,0 +1,95 @@
+import { Tensor, type Dict } from '@cresset/tensor';
+import { PythonError } from '../python-arithmetic.ts';
+import { pythonTypeName, type PythonValue } from '../python-value.ts';
+import { dictOf, setItem } from './containers.ts';
+import { PythonSet, type PythonObject } from './entities.ts';
+import type { Interpreter } from './interpreter.ts';
+
+/** Tensors that are parameters of modules, as `nn.Parameter` made them. */
+const parameters = new WeakSet<Tensor>();
+
+/** Makes a parameter of a tensor: another of the same elements. */
+export function makeParameter(data: Tensor, requiresGrad: boolean): Tensor {
+  const { sizes, strides, storageOffset } = data;
+  const parameter = data.asStrided(sizes, strides, storageOffset);
+  parameter.requiresGrad = requiresGrad;
+  parameters.add(parameter);
+  return parameter;
+}
+
+export function isParameter(value: PythonValue | undefined): value is Tensor {
+  return value instanceof Tensor && parameters.has(value);
+}
+
+/** What a module has under `_parameters`, `_buffers` or `_modules`. */
+export function registered(module: PythonObject, kind: '_parameters' | '_buffers' | '_modules'): Dict {
+  return module.attributes.get(kind) as Dict;
+}
+
+/** `Module.__init__` */
+export function initializeModule(module: PythonObject): void {
+  module.attributes.set('training', true);
+  for (const kind of ['_parameters', '_buffers']) module.attributes.set(kind, dictOf([]));
+  module.attributes.set('_non_persistent_buffers_set', new PythonSet([]));
+  for (const kind of ['_forward_hooks', '_forward_pre_hooks']) module.attributes.set(kind, dictOf([]));
+  module.attributes.set('_modules', dictOf([]));
+}
+
+/** What every module has for itself: none of it is an attribute of the program. */
+export const MODULE_INTERNALS: ReadonlySet<string> = new Set([
+  'training',
+  '_parameters',
+  '_buffers',
+  '_non_persistent_buffers_set',
+  '_forward_hooks',
+  '_forward_pre_hooks',
+  '_modules',
+]);
+
+/** PyTorch: Module.__setattr__. */
+export function setModuleAttribute(python: Interpreter, module: PythonObject, name: string, value: PythonValue): void {
+  if (!module.attributes.has('_parameters')) {
+    if (isParameter(value)) throw tooEarly('parameters');
+    if (python.isModule(value)) throw tooEarly('module');
+    module.attributes.set(name, value);
+    return;
+  }
+  const [ownParameters, ownBuffers, ownModules] = [
+    registered(module, '_parameters'),
+    registered(module, '_buffers'),
+    registered(module, '_modules'),
+  ];
+  const forget = (...dicts: readonly Dict[]): void => {
+    module.attributes.delete(name);
+    for (const dict of dicts) dict.entries.delete(name);
+  };
+  if (isParameter(value)) {
+    forget(ownBuffers, ownModules);
+    setItem(ownParameters, name, value);
+  } else if (ownParameters.entries.has(name)) {
+    if (value !== null) throw cannotAssign(value, `parameter '${name}'`, 'torch.nn.Parameter');
+    setItem(ownParameters, name, null);
+  } else if (python.isModule(value)) {
+    forget(ownBuffers, ownParameters);
+    setItem(ownModules, name, value);
+  } else if (ownModules.entries.has(name)) {
+    if (value !== null) throw cannotAssign(value, `child module '${name}'`, 'torch.nn.Module');
+    setItem(ownModules, name, null);
+  } else if (ownBuffers.entries.has(name)) {
+    if (value !== null && !(value instanceof Tensor)) {
+      throw cannotAssign(value, `buffer '${name}'`, 'torch.Tensor');
+    }
+    setItem(ownBuffers, name, value);
+  } else {
+    module.attributes.set(name, value);
+  }
+}
+
+function tooEarly(what: string): PythonError {
+  return new PythonError(`cannot assign ${what} before Module.__init__() call`, 'AttributeError');
+}
+
+function cannotAssign(value: PythonValue, what: string, expected: string): PythonError {
+  const type = value instanceof Tensor ? 'torch.FloatTensor' : pythonTypeName(value);
+  return new PythonError(`cannot assign '${type}' as ${what} (${expected} or None expected)`);
+}
