@@ -54,6 +54,10 @@ class FunctionResolver implements Resolver {
 
   resolveType: Resolver['resolveType'] = (name, range) => this.#other.resolveType(name, range);
 
+  fullName(name: string): string {
+    return this.#other.fullName?.(name) ?? name;
+  }
+
   get constants(): ConstantScope | undefined {
     return this.#other.constants;
   }

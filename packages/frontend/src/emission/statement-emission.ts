@@ -2,8 +2,10 @@ import {
   AnyType,
   ClassType,
   NoneType,
+  operatorsFor,
   StringType,
   TensorType,
+  TupleType,
   unifyTypes,
   type SourceRange,
   type Type,
@@ -120,7 +122,18 @@ function emitDeleteItem(e: Emitter, range: SourceRange, target: Expr, container:
     });
     return;
   }
+  if (type instanceof TupleType) throw compileError(undefined, undeletable(type, index.type));
   e.graph.insertNode(e.graph.create('aten::Delete', [container, index], 0).setSourceRange(target.range));
+}
+
+/** What PyTorch says where it finds that nothing deletes an item of a tuple. */
+function undeletable(container: Type, index: Type): string {
+  const candidates = operatorsFor('aten::Delete').map(({ schema }) => `\n\t${schema}`);
+  return (
+    '0 INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/torch/csrc/jit/ir/alias_analysis.cpp":623, please report a bug to PyTorch. ' +
+    `We don't have an op for aten::Delete but it isn't a special case.  Argument types: ${container.str()}, ${index.str()}, \n\n` +
+    `Candidates:${candidates.join('')}`
+  );
 }
 
 /** `with a as b, c:` enters each object, and leaves them in reverse order after the body. */

@@ -219,18 +219,22 @@ export class ConcreteTypeInference {
   }
 
   #addFunction(name: string, fn: PythonFunction): void {
+    if (fn.def === undefined) {
+      const [file, line] = fn.lambda!.range.fileLineCol()!;
+      this.#failed.set(name, functionFailure(`Expected a single top-level function: ${file}:${line}`));
+      return;
+    }
     try {
-      if (fn.def === undefined) throw compileError(undefined, 'Expected a single top-level function');
       for (const compiled of this.#program.compiledFunctions(fn)) compiled.ensureDefined();
       this.#functions.set(name, fn);
     } catch (error) {
       if (!(error instanceof ErrorReport)) throw error;
-      this.#failed.set(
-        name,
-        '(This function exists as an attribute on the Python module, but we failed to compile it to a TorchScript function. ' +
-          `\nThe error stack is reproduced here:\n${error.message})`,
-      );
+      this.#failed.set(name, functionFailure(error.message));
     }
+  }
+
+  #holdsModule(value: PythonValue): boolean {
+    return value instanceof List && value.items.length > 0 && this.#program.python.isModule(value.items[0]!);
   }
 
   #inferred(name: string, value: PythonValue): Type | undefined {
@@ -241,14 +245,22 @@ export class ConcreteTypeInference {
       this.#failed.set(
         name,
         `(This attribute exists on the Python module, but we failed to convert Python type: '${typeNameOf(value)}' ` +
-          `to a TorchScript type. ${reasonOf(error, value)}. Its type was inferred; try adding a type annotation for the attribute.)`,
+          `to a TorchScript type. ${reasonOf(error, value, this.#holdsModule(value))}. Its type was inferred; try adding a type annotation for the attribute.)`,
       );
       return undefined;
     }
   }
 }
 
-function reasonOf(error: CastError, value: PythonValue): string {
+function functionFailure(reason: string): string {
+  return (
+    '(This function exists as an attribute on the Python module, but we failed to compile it to a TorchScript function. ' +
+    `\nThe error stack is reproduced here:\n${reason})`
+  );
+}
+
+function reasonOf(error: CastError, value: PythonValue, isModule: boolean): string {
+  if (isModule) return 'Could not infer type of list element: Cannot infer concrete type of torch.nn.Module';
   if (value instanceof List || value instanceof Dict)
     return error.message.replace(/^Tracer cannot infer type of [^]*\n:/, '');
   return (

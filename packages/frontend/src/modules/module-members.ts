@@ -9,7 +9,7 @@ import { ModuleSelf, setModuleMembers, type ContainerKind, type MembersOfModule 
 import type { ScriptProgram } from './script-program.ts';
 import { toSugared } from './sugared-python.ts';
 import { overloadsOf } from './overloads.ts';
-import { IgnoredFunctionValue, isIgnored, replaceUnusedBody } from './unused-definition.ts';
+import { IgnoredFunctionValue, isIgnored, replaceUnusedBody, withoutVariadics } from './unused-definition.ts';
 
 const membersOf = new WeakMap<ClassType, ModuleMembers>();
 
@@ -55,9 +55,9 @@ export class ModuleMembers implements MembersOfModule {
     const method = member instanceof MethodWrapper ? member.fn : member;
     if (!(method instanceof PythonFunction) || method.def === undefined) return undefined;
     const { def } = method;
-    if (isIgnored(def) && !isUnused(def)) {
+    if (isIgnored(def)) {
       const parser = makeTypeParser(this.#program.resolverFor(method.scope));
-      return new IgnoredFunctionValue(parser.parseSchemaFromDef(def, true));
+      return new IgnoredFunctionValue(parser.parseSchemaFromDef(withoutVariadics(def), true));
     }
     const declared = this.#overloads.get(field) ?? this.declareMethod(self.type as ClassType, field);
     if (declared.length === 1) return new MethodValue(self, field);
@@ -88,8 +88,4 @@ export class ModuleMembers implements MembersOfModule {
   hint(field: string): string {
     return this.#concrete.failed.get(field) ?? '';
   }
-}
-
-function isUnused(def: Def): boolean {
-  return replaceUnusedBody(def) !== def;
 }

@@ -1,4 +1,4 @@
-import { ClassType, DictType, ListType, TupleType, type Type } from '@cresset/ir';
+import { ClassType, DictType, ErrorReport, ListType, TupleType, type NamedType, type Type } from '@cresset/ir';
 import { Dict, List, ScriptObject, Tuple, type DictKey, type IValue } from '@cresset/tensor';
 import { decoratorName } from './unused-definition.ts';
 import { entriesOf, itemsIn } from '../python/interpreter/containers.ts';
@@ -24,7 +24,10 @@ export function valueForScript(program: ScriptProgram, value: PythonValue, expec
   if (value instanceof Tuple) {
     const elements = expected instanceof TupleType ? expected.elements : [];
     const items = itemsIn(value).map((item, at) => valueForScript(program, item, elements[at]));
-    return items.every((item, at) => item === value.items[at]) ? value : new Tuple(items, value.type);
+    // PyTorch infers of a named tuple that it is a tuple.
+    const type = expected === undefined ? null : value.type;
+    const isSame = type === value.type && items.every((item, at) => item === value.items[at]);
+    return isSame ? value : new Tuple(items, type);
   }
   if (value instanceof Dict) {
     const element = expected instanceof DictType ? expected.valueType : undefined;
@@ -37,8 +40,7 @@ export function valueForScript(program: ScriptProgram, value: PythonValue, expec
 }
 
 function objectForScript(program: ScriptProgram, object: PythonObject, expected: Type | undefined): IValue {
-  const isExpected = ['ClassType', 'OptionalType', 'InterfaceType', 'AnyType'].includes(expected?.kind ?? '');
-  const type = isExpected || isScripted(object) ? program.typeOf(object.type) : undefined;
+  const type = compiledClassOf(program, object, expected);
   if (!(type instanceof ClassType)) throw new InferenceError(`Tracer cannot infer type of ${object.pythonType}\n:`);
   const made = new ScriptObject(type);
   for (const { name, type: attributeType } of type.attributes) {
@@ -49,8 +51,21 @@ function objectForScript(program: ScriptProgram, object: PythonObject, expected:
   return made;
 }
 
-/** `@torch.jit.script` */
-function isScripted({ type }: PythonObject): boolean {
-  const decorators = type.definition?.def.decorators ?? [];
-  return decorators.some((decorator) => /(^|\.)script$/.test(decoratorName(decorator)));
+/** The class that an object's is compiled to; undefined where it does not compile, as configurations mostly do not. */
+function compiledClassOf(
+  program: ScriptProgram,
+  { type }: PythonObject,
+  expected: Type | undefined,
+): NamedType | undefined {
+  const isExpected = ['ClassType', 'OptionalType', 'InterfaceType', 'AnyType'].includes(expected?.kind ?? '');
+  const decorators = type.definition?.def.decorators.map(decoratorName) ?? [];
+  if (program.python.isModuleClass(type) || (!isExpected && decorators.some((name) => /(^|\.)dataclass$/.test(name)))) {
+    return undefined;
+  }
+  try {
+    return program.typeOf(type);
+  } catch (error) {
+    if (error instanceof ErrorReport && !isExpected) return undefined;
+    throw error;
+  }
 }

@@ -17,7 +17,7 @@ import { ExceptionValue, FunctionValue } from '../values/callable-value.ts';
 import { BuiltinFunction, SimpleValue } from '../values/simple-value.ts';
 import type { SugaredValue } from '../values/sugared-value.ts';
 import type { ScriptProgram } from './script-program.ts';
-import { IgnoredFunctionValue, isIgnored } from './unused-definition.ts';
+import { IgnoredFunctionValue, isIgnored, withoutVariadics } from './unused-definition.ts';
 
 /** What a value of Python's means in a function that is compiled (PyTorch: toSugaredValue); undefined where it means nothing. */
 export function toSugared(
@@ -58,7 +58,9 @@ function functionAsValue(program: ScriptProgram, fn: PythonFunction): SugaredVal
   // What makes tuples of sizes for Python is an operator to the compiler.
   if (fn.scope.module === 'torch.nn.modules.utils') return new BuiltinFunction(`aten::${fn.name}`);
   if (isIgnored(def)) {
-    return new IgnoredFunctionValue(makeTypeParser(program.resolverFor(fn.scope)).parseSchemaFromDef(def, false));
+    return new IgnoredFunctionValue(
+      makeTypeParser(program.resolverFor(fn.scope)).parseSchemaFromDef(withoutVariadics(def), false),
+    );
   }
   return new FunctionValue(...program.compiledFunctions(fn));
 }

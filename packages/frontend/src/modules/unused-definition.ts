@@ -25,12 +25,18 @@ export function replaceUnusedBody(def: Def): Def {
   }
   const { range } = def;
   const message: Expr = { kind: 'string', range, text: 'Cannot call @unused methods' };
-  const params = def.decl.params.map((param) => ({ ...param, type: makeVar(param.range, 'Any') }));
+  const params = withoutVariadics(def).decl.params.map((param) => ({ ...param, type: makeVar(param.range, 'Any') }));
   return {
     ...def,
+    refusal: undefined,
     decl: { ...def.decl, params },
     statements: [{ kind: 'raise', range, expr: makeApply(range, makeVar(range, 'RuntimeError'), [message]) }],
   };
+}
+
+/** A definition with the parameters that have places or names of their own. */
+export function withoutVariadics(def: Def): Def {
+  return { ...def, decl: { ...def.decl, params: def.decl.params.filter(({ variadic }) => variadic === '') } };
 }
 
 /** Whether a function is left to Python: `@torch.jit.unused` or `@torch.jit.ignore`. */

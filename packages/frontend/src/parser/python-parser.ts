@@ -31,6 +31,8 @@ function isDefinition(statement: Stmt): statement is Def | ClassDef {
 export class PythonParser extends Parser {
   /** Of the function that is being parsed: the first thing in it that cannot be compiled. */
   #refusal: ErrorReport | undefined;
+  /** How many functions the one that is being parsed stands in. */
+  #functions = 0;
 
   constructor(source: Source, start?: number, end?: number) {
     super(source, 'python', start, end);
@@ -45,9 +47,19 @@ export class PythonParser extends Parser {
   override parseFunction(isMethod: boolean, decorators: readonly Expr[] = []): Def {
     const outer = this.#refusal;
     this.#refusal = undefined;
+    const isOutermost = this.#functions++ === 0;
     const def = { ...super.parseFunction(isMethod, decorators), refusal: this.#refusal };
+    this.#functions--;
     this.#refusal = outer;
+    if (isOutermost) this.#addSection(decorators[0]?.range.start ?? def.range.start, def.range.end);
     return def;
+  }
+
+  /** From line to line. */
+  #addSection(start: number, end: number): void {
+    const { source } = this.stream;
+    const next = source.text.indexOf('\n', end);
+    source.sections.push([source.offsetOfLine(source.lineOf(start)), next === -1 ? source.text.length : next + 1]);
   }
 
   protected override refuse(reason: ErrorReport): void {

@@ -19,6 +19,8 @@ export class Source {
   /** The line number, counted from 0, that the text's first line has in its file. */
   readonly startingLine: number;
   readonly #generatedRanges: SourceRangeFactory | undefined;
+  /** Definitions in a file that messages show by themselves, as PyTorch has each as a text of its own; in order, from line to line. */
+  readonly sections: (readonly [start: number, end: number])[] = [];
   #lineStarts: number[] | undefined;
 
   constructor(text: string, filename?: string, startingLine = 0, generatedRanges?: SourceRangeFactory) {
@@ -123,8 +125,12 @@ export class SourceRange {
     }
     // Some ranges reach past the end of their source.
     const end = Math.min(this.end, text.length, this.start + MAX_SHOWN);
-    const contextBegin = Math.max(beginOfContext(text, this.start, contextLines), this.start - MAX_SHOWN);
-    const contextEnd = Math.min(endOfContext(text, end, contextLines), end + MAX_SHOWN);
+    const [first, last] = this.source.sections.find(([from, to]) => from <= this.start && this.end <= to) ?? [
+      0,
+      text.length,
+    ];
+    const contextBegin = Math.max(beginOfContext(text, this.start, contextLines), this.start - MAX_SHOWN, first);
+    const contextEnd = Math.min(endOfContext(text, end, contextLines), end + MAX_SHOWN, last);
 
     let out = '';
     const place = this.fileLineCol();

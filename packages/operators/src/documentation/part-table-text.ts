@@ -58,7 +58,11 @@ export function namesIn(text: string): Set<string> {
 function definitionsIn(text: string): [name: string, mentions: Set<string>][] {
   return text.split(/^(?=(?:def|class) )/m).flatMap((piece) => {
     const name = /^(?:def|class) (\w+?)(?:__\d+)?[(:]/.exec(piece)?.[1];
-    return name === undefined ? [] : [[name, namesIn(piece.slice(piece.indexOf('(')))]];
+    if (name === undefined) return [];
+    const bases = /^class \w+\(([\w., ]*)\)/.exec(piece)?.[1] ?? '';
+    const mentions = namesIn(piece.slice(piece.indexOf('(')));
+    for (const [base] of bases.matchAll(/\w+(?=,|$)/g)) mentions.add(base);
+    return [[name, mentions]];
   });
 }
 

@@ -106,9 +106,11 @@ export class FunctionProgram extends SourceProgram {
         evaluate: hostEvaluator(this.runner.context),
         print: (text) => this.runner.context.print(text),
       });
-      program.defineClasses();
-      // A file of modules is Python: of its functions those are compiled that somebody calls.
-      if (program.moduleClasses.length === 0) functions.forEach((fn) => fn.ensureDefined());
+      // A file of modules is Python: of its functions and other classes those are compiled that a module uses, or somebody calls.
+      if (program.moduleClasses.length === 0) {
+        program.defineClasses();
+        functions.forEach((fn) => fn.ensureDefined());
+      }
       this.#programs.push(program);
       for (const type of unit.types) if (!typesBefore.has(type)) defineMethodsOf(type);
       for (const fn of functions) this.#functions.set(fn.name, fn);

@@ -415,6 +415,9 @@ export class Builtins {
     add('iter', ([value]) => new PythonIterator(python.iterate(value!)[Symbol.iterator]()));
     add('next', ([iterator, ...otherwise]) => {
       try {
+        // What a generator in brackets gives is a list here.
+        if (iterator instanceof List && iterator.items.length > 0) return itemsIn(iterator)[0]!;
+        if (iterator instanceof List) throw new PythonError('', 'StopIteration');
         return python.call(python.getAttribute(iterator!, '__next__'), []);
       } catch (error) {
         if (otherwise.length > 0 && python.isExceptionNamed(error, 'StopIteration')) return otherwise[0]!;

@@ -136,7 +136,8 @@ export class Interpreter {
     this.#steps = 0;
     for (const statement of statements) {
       try {
-        this.execute([statement], scope);
+        if (statement.kind === 'python' && statement.form.kind === 'import') this.#importLazily(statement.form, scope);
+        else this.execute([statement], scope);
       } catch (error) {
         if (!(error instanceof PythonError || error instanceof CressetError)) throw error;
         for (const name of namesBoundBy(statement)) scope.set(name, new Unusable(error));
@@ -150,14 +151,14 @@ export class Interpreter {
     return this.#builtins.get(name);
   }
 
-  importNames({ from, names }: Extract<PythonStatementForm, { kind: 'import' }>, scope: Scope): void {
+  /** Throws a PythonError for a module or member that is not known. */
+  importNames({ from, names }: ImportForm, scope: Scope): void {
     for (const { name, alias } of names) {
-      const path = from === undefined ? name : `${from}.${name}`;
       if (from === undefined) {
         const bound = alias === undefined ? name.split('.')[0]! : name;
-        this.#bind(scope, alias ?? bound, () => this.moduleNamed(bound));
+        scope.set(alias ?? bound, this.moduleNamed(bound));
       } else if (name !== '*') {
-        this.#bind(scope, alias ?? name, () => this.#imported(from, name, path));
+        scope.set(alias ?? name, this.#imported(from, name, `${from}.${name}`));
       }
     }
   }
@@ -169,14 +170,15 @@ export class Interpreter {
   }
 
   /** What is not there is told when it is used: most of a file does without. */
-  #bind(scope: Scope, name: string, find: () => PythonValue): void {
-    let value: PythonValue | Unusable;
-    try {
-      value = find();
-    } catch (error) {
-      value = new Unusable(error);
+  #importLazily(form: ImportForm, scope: Scope): void {
+    for (const imported of form.names) {
+      try {
+        this.importNames({ ...form, names: [imported] }, scope);
+      } catch (error) {
+        const { name, alias } = imported;
+        scope.set(alias ?? (form.from === undefined ? name.split('.')[0]! : name), new Unusable(error));
+      }
     }
-    scope.set(name, value);
   }
 
   /** A module by its full name. Throws a PythonError where it is not known. */
@@ -452,6 +454,8 @@ export class Interpreter {
     }
   }
 }
+
+type ImportForm = Extract<PythonStatementForm, { kind: 'import' }>;
 
 /** What `nn.Module` has that other classes have not. */
 const MODULE: NativeClass = {};

@@ -146,6 +146,7 @@ export class TorchNames {
   /** Whether the compiler knows such a name, or it is a module. */
   #exists(path: string, name: string): boolean {
     if (path === 'torch.nn') return NN_MODULES.has(name);
+    if (path === 'torch.nn.modules') return /^[a-z]+$/.test(name);
     if (
       /^torch(\.nn|\.ao|\.utils|\.jit|\.cuda|\.backends|\.distributed|\.fx|\.ops|\.autograd|\._\w+|\.compiler|\.overrides|\.types|\.hub|\.amp|\.quantization|\.profiler|\.library|\.onnx|\.mps|\.xpu)*$/.test(
         path,
