@@ -7,7 +7,7 @@ Each file of `programs/` holds programs, one after the other, each after a line 
     # make: Net(2, depth=3)        what is scripted; several lines are cases of their own
     # call: forward(randn(2, 3))   calls, in order, on the one module
 
-A line of `layers.txt` is a layer and what it is called with. A file of `models/` is one program, with these lines at its top. Nothing but PyTorch computes what is expected: results, or the message where
+A line of `layers.txt` is a layer and what it is called with; one of `expressions.txt` is what `__init__` computes. A file of `models/` is one program, with these lines at its top. Nothing but PyTorch computes what is expected: results, or the message where
 it refuses.
 """
 
@@ -71,6 +71,20 @@ class Net(nn.Module):
 
     def forward(self, {types}):
         return self.layer({names})
+'''
+
+EXPRESSION = '''import collections, copy, functools, itertools, math, operator
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.value = ({expression})
+
+    def forward(self):
+        return self.value
 '''
 
 HELPERS = {'numbers': numbers, 'whole': whole, 'tensor': torch.tensor, 'torch': torch}
@@ -144,6 +158,10 @@ def main():
             for at, make in enumerate(lines_of(header, 'make')):
                 case = run(source, make, lines_of(header, 'call'), with_state)
                 cases.append({'id': f'{file.stem}/{title.strip()}' + (f' {at + 1}' if at else ''), 'source': source, **case})
+    for line in (HERE / 'expressions.txt').read_text().splitlines():
+        source = EXPRESSION.format(expression=line)
+        case = run(source, 'Net()', ['forward()'], False)
+        cases.append({'id': f'expressions/{line}', 'source': source, **case})
     for line in (HERE / 'layers.txt').read_text().splitlines():
         layer, _, given = line.partition(' | ')
         names = ', '.join('abcdef'[: len(arguments_of(f'f({given})')[1])])

@@ -10,7 +10,7 @@ export * from './values/iterable-value.ts';
 export * from './modules/module-container.ts';
 export * from './modules/script-program.ts';
 export * from './parser/python-parser.ts';
-export { makeParameter } from './python/interpreter/module-objects.ts';
+export { evaluateGraph } from './python/interpreter/graph-evaluation.ts';
 export type { PythonValue as InterpretedValue } from './python/python-value.ts';
 export * from './modules/module-value.ts';
 export * from './values/named-value.ts';

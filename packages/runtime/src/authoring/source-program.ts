@@ -19,7 +19,7 @@ import {
   type Type,
 } from '@cresset/ir';
 import { Dict, List, ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
-import { hostEvaluator } from '../executor/constant-evaluator.ts';
+import { hostEvaluator } from './host-evaluator.ts';
 import { forEachStorage } from '../memory/reachable-storages.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import {

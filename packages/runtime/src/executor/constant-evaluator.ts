@@ -43,27 +43,21 @@ export function evaluateAnyConstant(node: Node, constants: readonly unknown[]): 
 /** @param most elements of a tensor that is computed, where its size is known before */
 function evaluateUpTo(most: number, node: Node, constants: readonly unknown[]): readonly IValue[] | null {
   try {
-    return evaluate(node, constants.map(toIValue), { most, context: silentContext });
+    return evaluateNode(node, constants.map(toIValue), { most, context: silentContext });
   } catch {
     // Whether the program ever comes here is not known: the error is raised when it does.
     return null;
   }
 }
 
-/** Runs nodes on values of the host as a program would, which draws from the program's stream. It throws what operators throw. */
-export function hostEvaluator(
-  context: HostContext,
-): (node: Node, values: readonly unknown[]) => readonly IValue[] | null {
-  return (node, values) => evaluate(node, values.map(toIValue), { most: Infinity, context });
-}
-
-interface Evaluation {
+export interface Evaluation {
   /** Elements of a tensor that is computed, at most. */
   readonly most: number;
   readonly context: HostContext;
 }
 
-function evaluate(node: Node, inputs: readonly IValue[], evaluation: Evaluation): readonly IValue[] | null {
+/** Runs a node; null for one that cannot be run. Throws what its operator throws. */
+export function evaluateNode(node: Node, inputs: readonly IValue[], evaluation: Evaluation): readonly IValue[] | null {
   const constructed = evaluateConstruction(node, inputs);
   if (constructed) return constructed;
   switch (node.kind) {

@@ -131,6 +131,10 @@ export function formatText(python: Interpreter, text: string, args: readonly Pyt
   );
 }
 
+function padded(text: string, width: number, atEnd: boolean): string {
+  return atEnd ? text.padEnd(width) : text.padStart(width);
+}
+
 /** `text % values` */
 export function formatPercent(python: Interpreter, text: string, given: PythonValue): string {
   const values = given instanceof Tuple ? [...itemsIn(given)] : [given];
@@ -141,7 +145,7 @@ export function formatPercent(python: Interpreter, text: string, given: PythonVa
       const value = name === undefined ? values.shift() : python.getItem(given, name as string);
       if (value === undefined) throw new PythonError('not enough arguments for format string');
       if (type === 'r') return python.repr(value);
-      if (type === 's') return formatValue(python, python.text(value), width === '' ? '' : `>${width}`);
+      if (type === 's') return padded(python.text(value), Number(width), (flags as string).includes('-'));
       const integer = type === 'd' || type === 'i';
       const whole = integer ? BigInt(Math.trunc(Number(value as bigint))) : value;
       const sign = (flags as string).includes('+') ? '+' : '';

@@ -1,6 +1,5 @@
-import { Source, SourceRange, type NodeEvaluator } from '@cresset/ir';
+import { ErrorReport, Source, SourceRange, type NodeEvaluator } from '@cresset/ir';
 import { DeviceValue, Dict, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
-import { evaluateWithInputs } from '../../constant-evaluation.ts';
 import { compileBody } from '../../define.ts';
 import {
   makeApply,
@@ -19,6 +18,7 @@ import { inferType, TorchCode, type PythonValue } from '../python-value.ts';
 import { SimpleValue } from '../../values/simple-value.ts';
 import { itemsIn, listOf, tupleOf } from './containers.ts';
 import { NativeFunction, PythonEllipsis, PythonIterator, PythonSet, PythonSlice, type Keywords } from './entities.ts';
+import { evaluateGraph } from './graph-evaluation.ts';
 import type { Interpreter } from './interpreter.ts';
 import { isParameter, makeParameter } from './module-objects.ts';
 
@@ -53,7 +53,30 @@ export class TensorOperations {
 
   /** Calls a function of PyTorch's by its full name. */
   callNamed(path: string, args: readonly PythonValue[], kwargs: Keywords): PythonValue {
-    return this.#run((operands) => operands.call(pathExpr(path), args, kwargs));
+    return this.#withFloats(args, kwargs, (given, named) =>
+      this.#run((operands) => operands.call(pathExpr(path), given, named)),
+    );
+  }
+
+  /** Python's ints are floats to an operator that wants those, which the compiler does not make of them. */
+  #withFloats(
+    args: readonly PythonValue[],
+    kwargs: Keywords,
+    call: (args: readonly PythonValue[], kwargs: Keywords) => PythonValue,
+  ): PythonValue {
+    try {
+      return call(args, kwargs);
+    } catch (error) {
+      if (!(error instanceof ErrorReport)) throw error;
+      for (const [given, named] of floatForms(args, kwargs)) {
+        try {
+          return call(given, named);
+        } catch (other) {
+          if (!(other instanceof ErrorReport)) throw other;
+        }
+      }
+      throw error;
+    }
   }
 
   /** The value of a constant of PyTorch's by its full name, such as a dtype. */
@@ -176,7 +199,9 @@ export class TensorOperations {
   }
 
   #method(self: Tensor, name: string, args: readonly PythonValue[], kwargs: Keywords): PythonValue {
-    const result = this.#run((operands) => operands.call(selectOf(operands.expr(self), name), args, kwargs));
+    const result = this.#withFloats(args, kwargs, (given, named) =>
+      this.#run((operands) => operands.call(selectOf(operands.expr(self), name), given, named)),
+    );
     // In place: the same object, as Python has it.
     if (name.endsWith('_') && result instanceof Tensor && !name.endsWith('__')) return self;
     return isParameter(self) && ['to', 'float', 'double', 'half', 'clone'].includes(name) && result === self
@@ -198,9 +223,21 @@ export class TensorOperations {
       resolveType: () => undefined,
     });
     const inputs = graph.inputs.map((input) => operands.values.get(input.debugName.replace(/\.\d+$/, ''))!);
-    const [value] = evaluateWithInputs(graph, inputs, this.#evaluate);
+    const [value] = evaluateGraph(graph, inputs, this.#evaluate);
     return value!;
   }
+}
+
+/** Arguments with one of the ints as a float, and with all of them as floats. */
+function floatForms(args: readonly PythonValue[], kwargs: Keywords): readonly (readonly [PythonValue[], Keywords])[] {
+  const places = [...args.keys(), ...kwargs.keys()].filter(
+    (place) => typeof (typeof place === 'number' ? args[place] : kwargs.get(place)) === 'bigint',
+  );
+  const form = (changed: readonly (number | string)[]): readonly [PythonValue[], Keywords] => [
+    args.map((arg, at) => (changed.includes(at) ? Number(arg) : arg)),
+    new Map([...kwargs].map(([name, arg]) => [name, changed.includes(name) ? Number(arg) : arg])),
+  ];
+  return places.length === 0 ? [] : [...places.map((place) => form([place])), form(places)];
 }
 
 /** The operands of an expression: what can be written is, tensors are inputs. */
