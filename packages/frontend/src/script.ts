@@ -1,4 +1,4 @@
-import { CompilationUnit, extendServices, Source, type GraphFunction } from '@cresset/ir';
+import { CompilationUnit, extendServices, operatorsFor, Source, type GraphFunction, type Type } from '@cresset/ir';
 import { FunctionValue } from './values/callable-value.ts';
 import { ClassDefiner } from './modules/class-definition.ts';
 import { declareFunctions } from './define.ts';
@@ -86,6 +86,16 @@ const compileLibrary: LibraryCompiler = (unit, namespace, source) => {
   return meanings;
 };
 
+/** What PyTorch says where it finds that nothing deletes an item of a tuple. */
+function undeletable(container: Type, index: Type): string {
+  const candidates = operatorsFor('aten::Delete').map(({ schema }) => `\n\t${schema}`);
+  return (
+    '0 INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/torch/csrc/jit/ir/alias_analysis.cpp":623, please report a bug to PyTorch. ' +
+    `We don't have an op for aten::Delete but it isn't a special case.  Argument types: ${container.str()}, ${index.str()}, \n\n` +
+    `Candidates:${candidates.join('')}`
+  );
+}
+
 /** What only programs in source have: the functions of torch.nn.functional, and `dict()`. */
 const SOURCE_SERVICES: Partial<LibraryServices & SpecialFormServices> = {
   specialForms: { 'prim::dict': (e, apply, _callee, typeHint) => emitDictConstructor(e, apply, typeHint) },
@@ -97,6 +107,7 @@ const SOURCE_SERVICES: Partial<LibraryServices & SpecialFormServices> = {
     unprintable:
       'isIntList() INTERNAL ASSERT FAILED at ' +
       '"/__w/pytorch/pytorch/aten/src/ATen/core/ivalue_inl.h":1985, please report a bug to PyTorch. Expected IntList but got Int',
+    undeletable,
     compile: compileLibrary,
   },
 };

@@ -1,8 +1,8 @@
 import {
   AnyType,
   ClassType,
+  compilerServices,
   NoneType,
-  operatorsFor,
   StringType,
   TensorType,
   TupleType,
@@ -13,6 +13,7 @@ import {
 } from '@cresset/ir';
 import { emitBuiltinCall } from './builtin-call.ts';
 import { ExceptionMessageValue, ExceptionValue } from '../values/callable-value.ts';
+import type { LibraryServices } from '../functional/library.ts';
 import { compileError } from '../compilation-error.ts';
 import { emitIfElseBlocks } from './condition-emission.ts';
 import type { Emitter } from './emitter.ts';
@@ -122,18 +123,10 @@ function emitDeleteItem(e: Emitter, range: SourceRange, target: Expr, container:
     });
     return;
   }
-  if (type instanceof TupleType) throw compileError(undefined, undeletable(type, index.type));
+  const refusal =
+    type instanceof TupleType && compilerServices<LibraryServices>().library?.undeletable(type, index.type);
+  if (refusal) throw compileError(undefined, refusal);
   e.graph.insertNode(e.graph.create('aten::Delete', [container, index], 0).setSourceRange(target.range));
-}
-
-/** What PyTorch says where it finds that nothing deletes an item of a tuple. */
-function undeletable(container: Type, index: Type): string {
-  const candidates = operatorsFor('aten::Delete').map(({ schema }) => `\n\t${schema}`);
-  return (
-    '0 INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/torch/csrc/jit/ir/alias_analysis.cpp":623, please report a bug to PyTorch. ' +
-    `We don't have an op for aten::Delete but it isn't a special case.  Argument types: ${container.str()}, ${index.str()}, \n\n` +
-    `Candidates:${candidates.join('')}`
-  );
 }
 
 /** `with a as b, c:` enters each object, and leaves them in reverse order after the body. */

@@ -1,4 +1,11 @@
-import { CompilationUnit, compilerServices, Source, type CompilerServices, type GraphFunction } from '@cresset/ir';
+import {
+  CompilationUnit,
+  compilerServices,
+  Source,
+  type CompilerServices,
+  type GraphFunction,
+  type Type,
+} from '@cresset/ir';
 import { FunctionValue } from '../values/callable-value.ts';
 import type { SugaredValue } from '../values/sugared-value.ts';
 import type { Dispatch } from './boolean-dispatch.ts';
@@ -20,6 +27,8 @@ export interface Library {
   readonly aliases: Readonly<Record<string, string>>;
   /** What PyTorch says instead of printing a schema that it cannot print, with the place in its own source. */
   readonly unprintable: string;
+  /** What PyTorch says where a program deletes an item of a tuple. */
+  readonly undeletable: (container: Type, index: Type) => string;
   readonly compile: LibraryCompiler;
 }
 

@@ -2,7 +2,7 @@ import { CressetError, type ClassType, type CompilationUnit, type GraphFunction,
 import { compileError } from '../compilation-error.ts';
 import { declareFunctions } from '../define.ts';
 import { ModuleSelf } from './module-value.ts';
-import { parseProgram } from '../parser/parser.ts';
+import { parsePythonFile } from '../parser/python-parser.ts';
 import type { Resolver } from '../resolver.ts';
 import { provideLibrary } from '../script.ts';
 import type { Def } from '../parser/tree.ts';
@@ -18,7 +18,7 @@ export function defineMethods(
   resolver: Resolver,
 ): readonly GraphFunction[] {
   provideLibrary();
-  const definitions = parseProgram(source, 'python');
+  const { definitions } = parsePythonFile(source);
   for (const { kind, name, range } of definitions) {
     if (kind !== 'def') throw compileError(range, `expected def but found '${kind}' here`);
     if (classType.findMethod(name.name) === undefined) continue;

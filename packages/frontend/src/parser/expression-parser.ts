@@ -76,7 +76,7 @@ export class ExpressionParser {
 
   parseExp(): Expr {
     if (SINGLE_TOKENS.has(this.stream.cur.kind) && ENDS_SINGLE.has(this.stream.lookahead().kind))
-      return this.#parseAtom();
+      return this.parseAtom();
     return this.stream.nested(() => {
       const { stream } = this;
       const value = this.#parseBinary(0);
@@ -144,37 +144,11 @@ export class ExpressionParser {
   protected parseExpOrStarred(): Expr {
     const { stream } = this;
     if (stream.cur.kind !== '*') {
-      const expr = this.parseExp();
-      return stream.cur.kind === ':=' ? this.parseNamedExpr(expr) : expr;
+      return this.parseExp();
     }
     const star = stream.next();
     const expr = this.parseExp();
     return { kind: 'starred', range: stream.range(star.start, expr.range.end), expr };
-  }
-
-  /** Reports something that Python has and TorchScript has not, in the words of PyTorch's Python frontend. */
-  protected unsupported(token: Token, what: string, length = 1): ErrorReport {
-    return new ErrorReport(this.stream.range(token.start, token.start + length), `${what} aren't supported`);
-  }
-
-  // ---- what Python has besides, which a parser of whole Python takes (see PythonParser)
-
-  /** Tells that what is being parsed cannot be compiled. */
-  protected refuse(reason: ErrorReport): void {
-    throw reason;
-  }
-
-  /** What stands at a `lambda`, `yield` or `await`. */
-  protected parsePythonAtom(token: Token): Expr {
-    const { kind } = token;
-    if (kind === 'lambda') throw this.unsupported(token, 'Lambda');
-    if (kind === 'await') throw this.unsupported(token, 'Await');
-    throw this.unsupported(token, this.stream.lookahead().kind === 'from' ? 'YieldFrom' : 'Yield');
-  }
-
-  /** `target := value`, at the operator. */
-  protected parseNamedExpr(target: Expr): Expr {
-    throw new ErrorReport(this.stream.range(target.range.start, target.range.start + 1), "NamedExpr aren't supported");
   }
 
   protected parseString(): Expr {
@@ -188,24 +162,9 @@ export class ExpressionParser {
     return new ExpressionParser(new TokenStream(source, dialect, start, end)).parseExpOrExpTuple();
   }
 
-  /** What follows the first `for … in …` of a comprehension, at an `if` or another `for`. */
-  protected parseMoreOfComprehension(comprehension: ListComp | DictComp): Expr {
-    const reason =
-      this.stream.cur.kind === 'if'
-        ? 'Comprehension ifs are not supported yet'
-        : 'Only a single generator is currently supported';
-    const { start } = comprehension.range;
-    throw new ErrorReport(this.stream.range(start, start), reason);
-  }
-
-  /** The rest of a set, after its first item. */
-  protected parseSet(open: Token, _first: Expr): Expr {
-    throw this.unsupported(open, this.stream.cur.kind === 'for' ? 'SetComp' : 'Set');
-  }
-
-  /** `**mapping` in a dict or a call. */
-  protected parseExpansion(where: Token, what: string): Expr {
-    throw new ErrorReport(this.stream.rangeOf(where), what);
+  /** A comprehension, after its first `for … in …`. */
+  protected finishComprehension(comprehension: ListComp | DictComp): Expr {
+    return comprehension;
   }
 
   #parseBinary(minimum: number): Expr {
@@ -281,7 +240,7 @@ export class ExpressionParser {
     const { stream } = this;
     const { kind } = stream.cur;
     if (kind === '-' || kind === '~' || kind === '+' || (kind === 'not' && !inPower)) {
-      return stream.nested(() => this.#parseUnaryOperator(kind));
+      return stream.nested(() => this.parseUnaryOperator(kind));
     }
     const base = this.#parseBaseExp();
     if (stream.cur.kind !== '**') {
@@ -297,14 +256,10 @@ export class ExpressionParser {
     );
   }
 
-  #parseUnaryOperator(op: UnaryOperator): Expr {
+  protected parseUnaryOperator(op: UnaryOperator): Expr {
     const { stream } = this;
     const token = stream.next();
     const operand = op === 'not' ? this.#parseBinary(NOT_PRECEDENCE) : this.#parseUnary();
-    if (op === '+' && stream.isPython) {
-      // What PyTorch's Python frontend says of it, which has no unary plus.
-      this.refuse(new ErrorReport(undefined, "'UnaryOp' object has no attribute 'range'"));
-    }
     // PyTorch's parser makes one number of it; what Python has parsed for PyTorch is an operation.
     if (op === '-' && operand.kind === 'const' && stream.dialect !== 'library') {
       return { kind: 'const', range: stream.range(token.start, operand.range.end), value: negateNumber(operand.value) };
@@ -314,7 +269,7 @@ export class ExpressionParser {
 
   #parseBaseExp(): Expr {
     const { stream } = this;
-    let expr = this.#parseAtom();
+    let expr = this.parseAtom();
     for (;;) {
       switch (stream.cur.kind) {
         case '.': {
@@ -361,7 +316,7 @@ export class ExpressionParser {
     return makeIdent(stream.rangeOf(token), text);
   }
 
-  #parseAtom(): Expr {
+  protected parseAtom(): Expr {
     const { stream } = this;
     const token = stream.cur;
     switch (token.kind) {
@@ -385,17 +340,9 @@ export class ExpressionParser {
       case '[':
         return this.#parseList();
       case '{':
-        return this.#parseDict();
-      case 'lambda':
-      case 'yield':
-      case 'await':
-        return this.parsePythonAtom(token);
+        return this.parseDict();
       default: {
         const name = this.parseIdent();
-        if (stream.isPython && name.name.startsWith('__jit')) {
-          const reason = "names of variables used in JIT-ed functions can't start with __jit";
-          this.refuse(new ErrorReport(name.range, reason));
-        }
         const { range } = name;
         return name.name === 'Ellipsis' ? { kind: 'dots', range } : { kind: 'var', range, name };
       }
@@ -447,18 +394,13 @@ export class ExpressionParser {
   /** The `for … in …` after the element of a list comprehension or generator. */
   #parseComprehension(elt: Expr, start: number): Expr {
     const [target, iter] = this.parseComprehensionClause();
-    return this.#comprehension({
+    return this.finishComprehension({
       kind: 'list-comp',
       range: this.stream.range(start, iter.range.end),
       elt,
       target,
       iter,
     });
-  }
-
-  #comprehension(comprehension: ListComp | DictComp): Expr {
-    const next = this.stream.cur.kind;
-    return next === 'if' || next === 'for' ? this.parseMoreOfComprehension(comprehension) : comprehension;
   }
 
   protected parseComprehensionClause(): [target: Expr, iter: Expr] {
@@ -474,27 +416,19 @@ export class ExpressionParser {
     return makeTuple(this.stream.span(inputs[0]!, inputs.at(-1)), inputs);
   }
 
-  #parseDict(): Expr {
+  protected parseDict(): Expr {
     const { stream } = this;
     const open = stream.expect('{');
     const keys: Expr[] = [];
     const values: Expr[] = [];
     while (stream.cur.kind !== '}') {
-      if (stream.cur.kind === '**') {
-        const expansion = this.parseExpansion(open, 'Dict expansion (e.g. `{**dict}`) is not supported');
-        keys.push(expansion);
-        values.push(expansion);
-        if (!stream.nextIf(',')) break;
-        continue;
-      }
-      const key = this.parseExpOrStarred();
-      if (stream.cur.kind !== ':' && stream.isPython) return this.parseSet(open, key);
+      const key = this.parseExp();
       stream.expect(':');
       const value = this.parseExp();
       if (stream.cur.kind === 'for' && keys.length === 0) {
         const [target, iter] = this.parseComprehensionClause();
         const range = stream.range(open.start, iter.range.end);
-        const comprehension = this.#comprehension({ kind: 'dict-comp', range, key, value, target, iter });
+        const comprehension = this.finishComprehension({ kind: 'dict-comp', range, key, value, target, iter });
         stream.expect('}');
         return comprehension;
       }
@@ -526,11 +460,6 @@ export class ExpressionParser {
 
   #parseArgument(inputs: Expr[], attributes: Attribute[]): void {
     const { stream } = this;
-    if (stream.cur.kind === '**') {
-      const value = this.parseExpansion(stream.cur, 'keyword-arg expansion is not supported');
-      attributes.push({ range: value.range, name: makeIdent(value.range, '**'), value });
-      return;
-    }
     if (stream.cur.kind === 'ident' && stream.lookahead().kind === '=') {
       const name = this.parseIdent();
       stream.expect('=');

@@ -11,36 +11,10 @@ import {
   type Decl,
   type Def,
   type Expr,
-  type For,
   type Param,
   type Stmt,
-  type While,
   type WithItem,
 } from './tree.ts';
-
-/** Statements that Python has and TorchScript has not, as PyTorch's Python frontend names them. */
-const UNSUPPORTED_STATEMENTS: Readonly<Record<string, string>> = {
-  try: 'try blocks',
-  nonlocal: 'nonlocal variables',
-  async: 'async function definitions',
-};
-
-/** Python's names of the operators whose augmented assignments TorchScript does not have. */
-const UNSUPPORTED_AUGMENTED: Readonly<Record<string, string>> = { '//=': 'FloorDiv', '@=': 'MatMult' };
-
-const VARIADIC_MESSAGE =
-  "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults";
-
-const MUTABLE_DEFAULT_MESSAGE =
-  'Mutable default parameters are not supported because Python binds them to the function and they persist across ' +
-  'function calls.\n As a workaround, make the default None and instantiate the default parameter within the body of the function. ';
-
-function isMutableLiteral(expr: Expr): boolean {
-  return (
-    ['list', 'dict', 'list-comp', 'dict-comp'].includes(expr.kind) ||
-    (expr.kind === 'tuple' && expr.inputs.some(isMutableLiteral))
-  );
-}
 
 /** A definition at the top of a file. */
 export type Definition = Def | ClassDef;
@@ -48,11 +22,6 @@ export type Definition = Def | ClassDef;
 /** The definitions of a file; throws an ErrorReport for text that cannot be parsed. */
 export function parseProgram(source: Source, dialect: Dialect): readonly Definition[] {
   return new Parser(source, dialect).parseDefinitions();
-}
-
-/** What PyTorch says of the `else` of a loop. */
-export function loopElseRefusal({ kind }: For | While, keyword: SourceRange): ErrorReport {
-  return new ErrorReport(keyword, `else branches of ${kind} loops aren't supported`);
 }
 
 /**
@@ -65,7 +34,7 @@ export class Parser extends ExpressionParser {
   readonly #source: Source;
   readonly #claimedComments = new Set<TypeComment>();
   /** Whether the block that is being parsed is the body of a class. */
-  #inClass = false;
+  protected inClass = false;
 
   /** `start` and `end` are those of a part of the source. */
   constructor(source: Source, dialect: Dialect = 'python', start?: number, end?: number) {
@@ -188,7 +157,7 @@ export class Parser extends ExpressionParser {
         positionalOnly.push(...params.splice(0));
       } else {
         const variadic = stream.cur.kind === '*' || stream.cur.kind === '**' ? stream.next().kind : '';
-        params.push(this.#parseParam(kwargOnly, variadic as Param['variadic']));
+        params.push(this.parseParam(kwargOnly, variadic as Param['variadic']));
         kwargOnly ||= variadic === '*';
       }
       if (!stream.nextIf(',')) {
@@ -202,24 +171,11 @@ export class Parser extends ExpressionParser {
     return { range, params, positionalOnly, returnType };
   }
 
-  #parseParam(kwargOnly: boolean, variadic: Param['variadic']): Param {
+  protected parseParam(kwargOnly: boolean, variadic: Param['variadic']): Param {
     const ident = this.parseIdent();
     const type = this.stream.nextIf(':') ? this.parseExp() : undefined;
     const defaultValue = this.stream.nextIf('=') ? this.parseExp() : undefined;
     const range = this.stream.rangeFrom(ident.range.start);
-    if (this.stream.isPython) {
-      if (variadic !== '') {
-        this.refuse(new ErrorReport(this.stream.range(ident.range.start - 1, ident.range.end), VARIADIC_MESSAGE));
-      }
-      if (kwargOnly && defaultValue !== undefined) {
-        this.refuse(new ErrorReport(defaultValue.range, VARIADIC_MESSAGE));
-      }
-      if (defaultValue !== undefined && isMutableLiteral(defaultValue)) {
-        const className = defaultValue.kind.split('-')[0];
-        const reason = `${MUTABLE_DEFAULT_MESSAGE}Found <class '${className}'> on parameter ${ident.name}`;
-        this.refuse(new ErrorReport(range, reason));
-      }
-    }
     return { range, ident, type, defaultValue, kwargOnly, variadic };
   }
 
@@ -227,8 +183,8 @@ export class Parser extends ExpressionParser {
   protected parseBlock(inClass: boolean): Stmt[] {
     const { stream } = this;
     return stream.nested(() => {
-      const outer = this.#inClass;
-      this.#inClass = inClass;
+      const outer = this.inClass;
+      this.inClass = inClass;
       const statements: Stmt[] = [];
       if (!stream.nextIf('newline')) {
         this.#parseSimpleStatements(statements);
@@ -239,26 +195,15 @@ export class Parser extends ExpressionParser {
         } while (stream.cur.kind !== 'dedent' && stream.cur.kind !== 'eof');
         stream.nextIf('dedent');
       }
-      this.#inClass = outer;
+      this.inClass = outer;
       return statements;
     });
   }
 
   /** Adds a compound statement, or the simple statements of one line. */
-  /** `match` is a keyword where a subject follows, which begins unlike anything that can follow a name. */
-  #startsMatch(): boolean {
-    const { stream } = this;
-    return (
-      stream.isPython &&
-      stream.cur.kind === 'ident' &&
-      stream.text(stream.cur) === 'match' &&
-      ['ident', 'number', 'string'].includes(stream.lookahead().kind)
-    );
-  }
-
   protected parseStatement(into: Stmt[]): void {
     const { kind } = this.stream.cur;
-    const inClass = this.#inClass;
+    const inClass = this.inClass;
     switch (kind) {
       case 'if':
         into.push(this.#parseIf());
@@ -279,18 +224,10 @@ export class Parser extends ExpressionParser {
         into.push(this.parseDecorated(inClass));
         break;
       case 'class':
-        if (!inClass) this.refuse(this.unsupported(this.stream.cur, 'class definitions', 'class'.length));
         into.push(this.parseClass());
         break;
       default:
-        if (this.#startsMatch()) throw this.unsupported(this.stream.cur, 'Match');
-        if (Object.hasOwn(UNSUPPORTED_STATEMENTS, kind)) {
-          into.push(
-            this.parsePythonStatement(this.unsupported(this.stream.cur, UNSUPPORTED_STATEMENTS[kind]!, kind.length)),
-          );
-        } else {
-          this.#parseSimpleStatements(into);
-        }
+        this.#parseSimpleStatements(into);
     }
   }
 
@@ -300,7 +237,7 @@ export class Parser extends ExpressionParser {
       if (stream.cur.kind === 'newline') {
         break;
       }
-      const statement = this.#parseSimpleStatement();
+      const statement = this.parseSimpleStatement();
       // A string that stands alone is a docstring, which PyTorch's Python frontend drops.
       if (!(this.stream.isPython && statement.kind === 'expr' && statement.expr.kind === 'string')) {
         into.push(statement);
@@ -311,12 +248,7 @@ export class Parser extends ExpressionParser {
     stream.expect('newline');
   }
 
-  /** A statement that Python has and TorchScript has not: `try`, `nonlocal`, `import`, … */
-  protected parsePythonStatement(refusal: ErrorReport): Stmt {
-    throw refusal;
-  }
-
-  #parseSimpleStatement(): Stmt {
+  protected parseSimpleStatement(): Stmt {
     const { stream } = this;
     const token = stream.cur;
     switch (token.kind) {
@@ -338,7 +270,6 @@ export class Parser extends ExpressionParser {
         return { kind: 'delete', range: stream.mark(token), targets };
       }
       case 'global': {
-        if (this.stream.isPython) this.refuse(this.unsupported(token, 'global variables', 'global'.length));
         stream.next();
         const names = [this.parseIdent()];
         while (stream.nextIf(',')) {
@@ -346,9 +277,6 @@ export class Parser extends ExpressionParser {
         }
         return { kind: 'global', range: stream.mark(token), names };
       }
-      case 'import':
-      case 'from':
-        return this.parsePythonStatement(this.unsupported(token, 'import statements', token.kind.length));
       default:
         return this.#parseExpressionStatement();
     }
@@ -369,7 +297,6 @@ export class Parser extends ExpressionParser {
     const { stream } = this;
     const token = stream.next();
     if (this.stream.cur.kind === 'newline') {
-      this.refuse(new ErrorReport(this.stream.rangeOf(token), 'raise without an exception is not supported'));
       return { kind: 'raise', range: stream.mark(token), expr: { kind: 'none', range: stream.rangeOf(token) } };
     }
     const expr = this.parseExp();
@@ -398,11 +325,6 @@ export class Parser extends ExpressionParser {
       return this.#parseAugAssign(lhs);
     }
     if (op !== '=') {
-      if (type !== undefined && this.stream.isPython && !this.#inClass) {
-        const { start } = lhs.range;
-        const reason = "annotated assignments without assigned value aren't supported";
-        this.refuse(new ErrorReport(stream.range(start, start + 1), reason));
-      }
       return type === undefined
         ? { kind: 'expr', range: range(), expr: lhs }
         : { kind: 'assign', range: range(), lhsList: [lhs], rhs: undefined, type };
@@ -423,10 +345,6 @@ export class Parser extends ExpressionParser {
     const { stream } = this;
     const token = stream.next();
     const rhs = this.parseExpOrExpTuple();
-    if (this.stream.isPython && Object.hasOwn(UNSUPPORTED_AUGMENTED, token.kind)) {
-      const reason = `unsupported kind of augmented assignment: ${UNSUPPORTED_AUGMENTED[token.kind]}`;
-      this.refuse(new ErrorReport(stream.range(token.end - 2, token.end), reason));
-    }
     if (lhs.kind === 'tuple') {
       throw new ErrorReport(lhs.range, ' augmented assignment can only have one LHS expression');
     }
@@ -457,7 +375,7 @@ export class Parser extends ExpressionParser {
     const cond = this.parseExp();
     stream.expect(':');
     const body = this.parseBlock(false);
-    return this.parseLoopElse({ kind: 'while', range: this.blockRange(token), cond, body }, token);
+    return { kind: 'while', range: this.blockRange(token), cond, body };
   }
 
   #parseFor(): Stmt {
@@ -473,19 +391,13 @@ export class Parser extends ExpressionParser {
       ? [{ kind: 'tuple', range: stream.range(targets[0]!.range.start, targets.at(-1)!.range.end), inputs: targets }]
       : targets;
     const range = this.blockRange(token);
-    return this.parseLoopElse({ kind: 'for', range, targets: wrapped, itrs: [iterable], body }, token);
+    return { kind: 'for', range, targets: wrapped, itrs: [iterable], body };
   }
 
   /** Whether the targets `a,` are one name to be unpacked. */
   #endsWithComma(targets: readonly Expr[]): boolean {
     const { end } = targets.at(-1)!.range;
     return /^\s*,/.test(this.#source.text.slice(end, end + 8));
-  }
-
-  /** The `else` that a loop may have in Python. */
-  protected parseLoopElse(loop: For | While, keyword: Token): Stmt {
-    if (this.stream.cur.kind === 'else') throw loopElseRefusal(loop, this.stream.rangeOf(keyword));
-    return loop;
   }
 
   #parseWith(): Stmt {

@@ -1,11 +1,38 @@
-import { ErrorReport, type Source } from '@cresset/ir';
-import { loopElseRefusal, Parser, type Definition } from './parser.ts';
+import { ErrorReport, type Source, type SourceRange } from '@cresset/ir';
+import { Parser, type Definition } from './parser.ts';
 import type { ComprehensionClause, ExceptionHandler, ImportedName } from './python-tree.ts';
 import { parseStringExpression } from './string-expression.ts';
 import { parseFormattedString } from './formatted-string.ts';
 import { TokenStream } from './token-stream.ts';
 import type { Token } from './token.ts';
-import type { ClassDef, Def, DictComp, Expr, For, ListComp, Param, Stmt, While } from './tree.ts';
+import type {
+  Assign,
+  AugAssign,
+  ClassDef,
+  Def,
+  DictComp,
+  Expr,
+  For,
+  ListComp,
+  Param,
+  Stmt,
+  UnaryOperator,
+  While,
+} from './tree.ts';
+
+const VARIADIC_MESSAGE =
+  "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults";
+
+const MUTABLE_DEFAULT_MESSAGE =
+  'Mutable default parameters are not supported because Python binds them to the function and they persist across ' +
+  'function calls.\n As a workaround, make the default None and instantiate the default parameter within the body of the function. ';
+
+function isMutableLiteral(expr: Expr): boolean {
+  return (
+    ['list', 'dict', 'list-comp', 'dict-comp'].includes(expr.kind) ||
+    (expr.kind === 'tuple' && expr.inputs.some(isMutableLiteral))
+  );
+}
 
 /** A file that people wrote. */
 export interface PythonFile {
@@ -62,33 +89,83 @@ export class PythonParser extends Parser {
     source.sections.push([source.offsetOfLine(source.lineOf(start)), next === -1 ? source.text.length : next + 1]);
   }
 
-  protected override refuse(reason: ErrorReport): void {
-    this.#refusal ??= reason;
+  /** Notes why the function cannot be compiled; what is said first counts. */
+  #refuse(range: SourceRange | undefined, reason: string): void {
+    this.#refusal ??= new ErrorReport(range, reason);
+  }
+
+  /** Notes something that TorchScript has not, in the words of PyTorch's Python frontend. */
+  #unsupported(token: Token, what: string, length = 1): void {
+    this.#refuse(this.stream.range(token.start, token.start + length), `${what} aren't supported`);
   }
 
   // ---- expressions
 
-  protected override parsePythonAtom(token: Token): Expr {
+  override parseExp(): Expr {
     const { stream } = this;
-    this.#refuseAtom(token);
-    stream.next();
-    if (token.kind === 'lambda') return this.#parseLambda(token);
-    const keyword = token.kind === 'await' ? 'await' : stream.nextIf('from') ? 'yield from' : 'yield';
+    if (stream.cur.kind !== '**') return super.parseExp();
+    this.#refuse(stream.rangeOf(stream.cur), 'keyword-arg expansion is not supported');
+    return this.#parseExpansion();
+  }
+
+  #parseExpansion(): Expr {
+    const { start } = this.stream.expect('**');
+    const mapping = this.parseOperation();
+    return { kind: 'python', range: this.stream.rangeFrom(start), form: { kind: 'expansion', mapping } };
+  }
+
+  protected override parseExpOrStarred(): Expr {
+    const { stream } = this;
+    const target = super.parseExpOrStarred();
+    if (stream.cur.kind !== ':=') return target;
+    const { start } = target.range;
+    this.#refuse(stream.range(start, start + 1), "NamedExpr aren't supported");
+    stream.expect(':=');
+    const value = this.parseExp();
+    return { kind: 'python', range: stream.rangeFrom(start), form: { kind: 'named', target, value } };
+  }
+
+  protected override parseUnaryOperator(op: UnaryOperator): Expr {
+    const parsed = super.parseUnaryOperator(op);
+    // What PyTorch's Python frontend says of it, which has no unary plus.
+    if (op === '+') this.#refuse(undefined, "'UnaryOp' object has no attribute 'range'");
+    return parsed;
+  }
+
+  protected override parseAtom(): Expr {
+    const { stream } = this;
+    const token = stream.cur;
+    switch (token.kind) {
+      case 'lambda':
+        this.#unsupported(token, 'Lambda');
+        return this.#parseLambda();
+      case 'yield':
+      case 'await':
+        return this.#parseSuspension();
+      default: {
+        const atom = super.parseAtom();
+        if (atom.kind === 'var' && atom.name.name.startsWith('__jit')) {
+          this.#refuse(atom.range, "names of variables used in JIT-ed functions can't start with __jit");
+        }
+        return atom;
+      }
+    }
+  }
+
+  #parseSuspension(): Expr {
+    const { stream } = this;
+    const token = stream.next();
+    const isFrom = token.kind === 'yield' && stream.nextIf('from');
+    this.#unsupported(token, token.kind === 'await' ? 'Await' : isFrom ? 'YieldFrom' : 'Yield');
+    const keyword = token.kind === 'await' ? 'await' : isFrom ? 'yield from' : 'yield';
     const isAlone = ['newline', ')', ']', '=', ','].includes(stream.cur.kind);
     const value = isAlone ? undefined : this.parseExpOrExpTuple();
     return { kind: 'python', range: stream.rangeFrom(token.start), form: { kind: 'suspension', keyword, value } };
   }
 
-  #refuseAtom(token: Token): void {
-    try {
-      super.parsePythonAtom(token);
-    } catch (error) {
-      this.refuse(error as ErrorReport);
-    }
-  }
-
-  #parseLambda(token: Token): Expr {
+  #parseLambda(): Expr {
     const { stream } = this;
+    const token = stream.next();
     const params: Param[] = [];
     let kwargOnly = false;
     while (stream.cur.kind !== ':') {
@@ -110,33 +187,23 @@ export class PythonParser extends Parser {
     return { kind: 'python', range: stream.rangeFrom(token.start), form: { kind: 'lambda', params, body } };
   }
 
-  protected override parseNamedExpr(target: Expr): Expr {
-    const { stream } = this;
-    const { start } = target.range;
-    this.refuse(new ErrorReport(stream.range(start, start + 1), "NamedExpr aren't supported"));
-    stream.expect(':=');
-    const value = this.parseExp();
-    return { kind: 'python', range: stream.rangeFrom(start), form: { kind: 'named', target, value } };
-  }
-
   protected override parseString(): Expr {
     const { stream } = this;
-    const first = stream.cur;
-    const rest = new TokenStream(stream.source, stream.dialect, first.start, this.#endOfStrings());
+    const rest = new TokenStream(stream.source, stream.dialect, stream.cur.start, this.#endOfStrings());
     try {
       const parsed = parseStringExpression(rest, (start, end) => this.parseWithin(start, end));
       while (stream.cur.kind === 'string') stream.next();
       return parsed;
     } catch (error) {
       if (!(error instanceof ErrorReport)) throw error;
-      this.refuse(error);
+      this.#refuse(error.range, error.reason);
       return parseFormattedString(stream, (start, end) => this.parseWithin(start, end));
     }
   }
 
   /** Where the last of the literals that stand side by side ends. */
   #endOfStrings(): number {
-    let end = this.stream.cur.end;
+    let { end } = this.stream.cur;
     for (let ahead = 1; this.stream.lookahead(ahead).kind === 'string'; ahead++) end = this.stream.lookahead(ahead).end;
     return end;
   }
@@ -144,26 +211,25 @@ export class PythonParser extends Parser {
   protected override parseWithin(start: number, end: number): Expr {
     const inner = new PythonParser(this.stream.source, start, end);
     const expr = inner.parseExpOrExpTuple();
-    if (inner.#refusal !== undefined) this.refuse(inner.#refusal);
+    this.#refusal ??= inner.#refusal;
     return expr;
   }
 
-  protected override parseMoreOfComprehension(comprehension: ListComp | DictComp): Expr {
-    try {
-      super.parseMoreOfComprehension(comprehension);
-    } catch (error) {
-      this.refuse(error as ErrorReport);
-    }
+  protected override finishComprehension(comprehension: ListComp | DictComp): Expr {
+    const { stream } = this;
+    const next = stream.cur.kind;
+    if (next !== 'if' && next !== 'for') return comprehension;
     const { target, iter, range } = comprehension;
+    this.#refuse(
+      stream.range(range.start, range.start),
+      next === 'if' ? 'Comprehension ifs are not supported yet' : 'Only a single generator is currently supported',
+    );
     const clauses: ComprehensionClause[] = [{ target, iter, conditions: this.#parseConditions() }];
-    while (this.stream.cur.kind === 'for') clauses.push(this.#parseClause());
+    while (stream.cur.kind === 'for') clauses.push(this.#parseClause());
     const isList = comprehension.kind === 'list-comp';
     const parts = isList ? [comprehension.elt] : [comprehension.key, comprehension.value];
-    return {
-      kind: 'python',
-      range: this.stream.rangeFrom(range.start),
-      form: { kind: 'comprehension', of: isList ? 'list' : 'dict', parts, clauses },
-    };
+    const form = { kind: 'comprehension', of: isList ? 'list' : 'dict', parts, clauses } as const;
+    return { kind: 'python', range: stream.rangeFrom(range.start), form };
   }
 
   #parseClause(): ComprehensionClause {
@@ -177,10 +243,45 @@ export class PythonParser extends Parser {
     return conditions;
   }
 
-  protected override parseSet(open: Token, first: Expr): Expr {
+  /** A dict, or a set. */
+  protected override parseDict(): Expr {
+    const { stream } = this;
+    const open = stream.expect('{');
+    const keys: Expr[] = [];
+    const values: Expr[] = [];
+    while (stream.cur.kind !== '}') {
+      if (stream.cur.kind === '**') {
+        this.#refuse(stream.rangeOf(open), 'Dict expansion (e.g. `{**dict}`) is not supported');
+        const expansion = this.#parseExpansion();
+        keys.push(expansion);
+        values.push(expansion);
+      } else {
+        const key = this.parseExpOrStarred();
+        if (!stream.nextIf(':')) return this.#parseSet(open, key);
+        const value = this.parseExp();
+        if (stream.cur.kind === 'for' && keys.length === 0) return this.#parseDictComprehension(open, key, value);
+        keys.push(key);
+        values.push(value);
+      }
+      if (!stream.nextIf(',')) break;
+    }
+    stream.expect('}');
+    const end = values.at(-1)?.range.end ?? open.end;
+    return { kind: 'dict', range: stream.mark(open, open.start, end), keys, values };
+  }
+
+  #parseDictComprehension(open: Token, key: Expr, value: Expr): Expr {
+    const [target, iter] = this.parseComprehensionClause();
+    const range = this.stream.range(open.start, iter.range.end);
+    const comprehension = this.finishComprehension({ kind: 'dict-comp', range, key, value, target, iter });
+    this.stream.expect('}');
+    return comprehension;
+  }
+
+  #parseSet(open: Token, first: Expr): Expr {
     const { stream } = this;
     const isComprehension = stream.cur.kind === 'for';
-    this.refuse(this.unsupported(open, isComprehension ? 'SetComp' : 'Set'));
+    this.#unsupported(open, isComprehension ? 'SetComp' : 'Set');
     if (isComprehension) {
       const clauses: ComprehensionClause[] = [];
       while (stream.cur.kind === 'for') clauses.push(this.#parseClause());
@@ -194,15 +295,21 @@ export class PythonParser extends Parser {
     return { kind: 'python', range: stream.rangeFrom(open.start), form: { kind: 'set', inputs } };
   }
 
-  protected override parseExpansion(where: Token, what: string): Expr {
-    const { stream } = this;
-    this.refuse(new ErrorReport(stream.rangeOf(where), what));
-    const { start } = stream.expect('**');
-    const mapping = this.parseOperation();
-    return { kind: 'python', range: stream.rangeFrom(start), form: { kind: 'expansion', mapping } };
-  }
+  // ---- definitions
 
-  // ---- statements
+  protected override parseParam(kwargOnly: boolean, variadic: Param['variadic']): Param {
+    const param = super.parseParam(kwargOnly, variadic);
+    const { ident, defaultValue, range } = param;
+    if (variadic !== '') {
+      this.#refuse(this.stream.range(ident.range.start - 1, ident.range.end), VARIADIC_MESSAGE);
+    } else if (kwargOnly && defaultValue !== undefined) {
+      this.#refuse(defaultValue.range, VARIADIC_MESSAGE);
+    } else if (defaultValue !== undefined && isMutableLiteral(defaultValue)) {
+      const className = defaultValue.kind.split('-')[0];
+      this.#refuse(range, `${MUTABLE_DEFAULT_MESSAGE}Found <class '${className}'> on parameter ${ident.name}`);
+    }
+    return param;
+  }
 
   protected override parseBases(): readonly Expr[] {
     const { stream } = this;
@@ -223,38 +330,97 @@ export class PythonParser extends Parser {
     return bases;
   }
 
-  protected override parseLoopElse(loop: For | While, keyword: Token): Stmt {
-    const { stream } = this;
-    if (stream.cur.kind !== 'else') return loop;
-    this.refuse(loopElseRefusal(loop, stream.rangeOf(keyword)));
-    stream.next();
-    stream.expect(':');
-    const orElse = this.parseBlock(false);
-    return { kind: 'python', range: this.blockRange(keyword), form: { kind: 'loop-else', loop, orElse } };
-  }
+  // ---- statements
 
-  protected override parsePythonStatement(refusal: ErrorReport): Stmt {
-    this.refuse(refusal);
+  protected override parseStatement(into: Stmt[]): void {
     const { stream } = this;
     const token = stream.cur;
     switch (token.kind) {
       case 'try':
-        return this.#parseTry();
-      case 'nonlocal': {
-        stream.next();
-        const names = [this.parseIdent()];
-        while (stream.nextIf(',')) names.push(this.parseIdent());
-        const statement: Stmt = { kind: 'python', range: stream.mark(token), form: { kind: 'nonlocal', names } };
-        stream.expect('newline');
-        return statement;
-      }
-      case 'import':
-        return this.#parseImport();
-      case 'from':
-        return this.#parseFromImport();
+        this.#unsupported(token, 'try blocks', token.kind.length);
+        into.push(this.#parseTry());
+        return;
+      case 'async':
+        throw new ErrorReport(stream.rangeOf(token), "async function definitions aren't supported");
+      case 'for':
+      case 'while':
+        super.parseStatement(into);
+        if (stream.cur.kind === 'else') into.push(this.#parseLoopElse(into.pop() as For | While, token));
+        return;
+      case 'class':
+        if (!this.inClass && this.#functions > 0) this.#unsupported(token, 'class definitions', token.kind.length);
+        super.parseStatement(into);
+        return;
       default:
-        throw refusal;
+        if (this.#startsMatch())
+          throw new ErrorReport(stream.range(token.start, token.start + 1), "Match aren't supported");
+        super.parseStatement(into);
     }
+  }
+
+  /** `match` is a keyword where a subject follows, which begins unlike anything that can follow a name. */
+  #startsMatch(): boolean {
+    const { stream } = this;
+    return (
+      stream.cur.kind === 'ident' &&
+      stream.text(stream.cur) === 'match' &&
+      ['ident', 'number', 'string'].includes(stream.lookahead().kind)
+    );
+  }
+
+  #parseLoopElse(loop: For | While, keyword: Token): Stmt {
+    const { stream } = this;
+    this.#refuse(stream.rangeOf(keyword), `else branches of ${loop.kind} loops aren't supported`);
+    const orElse = this.#parseBlockAfter('else');
+    return { kind: 'python', range: this.blockRange(keyword), form: { kind: 'loop-else', loop, orElse } };
+  }
+
+  protected override parseSimpleStatement(): Stmt {
+    const { stream } = this;
+    const token = stream.cur;
+    switch (token.kind) {
+      case 'import':
+      case 'from':
+        this.#unsupported(token, 'import statements', token.kind.length);
+        return token.kind === 'import' ? this.#parseImport() : this.#parseFromImport();
+      case 'nonlocal':
+        this.#unsupported(token, 'nonlocal variables', token.kind.length);
+        return this.#parseNonlocal();
+      case 'global':
+        this.#unsupported(token, 'global variables', token.kind.length);
+        break;
+      case 'raise':
+        if (stream.lookahead().kind === 'newline') {
+          this.#refuse(stream.rangeOf(token), 'raise without an exception is not supported');
+        }
+        break;
+    }
+    const statement = super.parseSimpleStatement();
+    if (statement.kind === 'assign') this.#checkDeclaration(statement);
+    if (statement.kind === 'aug-assign') this.#checkAugmented(statement);
+    return statement;
+  }
+
+  #checkDeclaration({ rhs, lhsList }: Assign): void {
+    if (rhs !== undefined || this.inClass) return;
+    const { start } = lhsList[0]!.range;
+    this.#refuse(this.stream.range(start, start + 1), "annotated assignments without assigned value aren't supported");
+  }
+
+  #checkAugmented({ op, lhs, rhs }: AugAssign): void {
+    const what = op === '//' ? 'FloorDiv' : op === '@' ? 'MatMult' : undefined;
+    if (what === undefined) return;
+    const end = this.stream.source.text.lastIndexOf('=', rhs.range.start) + 1;
+    const place = this.stream.range(Math.max(end - 2, lhs.range.end), end);
+    this.#refuse(place, `unsupported kind of augmented assignment: ${what}`);
+  }
+
+  #parseNonlocal(): Stmt {
+    const { stream } = this;
+    const token = stream.next();
+    const names = [this.parseIdent()];
+    while (stream.nextIf(',')) names.push(this.parseIdent());
+    return { kind: 'python', range: stream.mark(token), form: { kind: 'nonlocal', names } };
   }
 
   #parseTry(): Stmt {

@@ -1,4 +1,4 @@
-import { declareFunctions, parseProgram, UnitResolver, provideLibrary } from '@cresset/frontend';
+import { declareFunctions, parsePythonFile, UnitResolver, provideLibrary } from '@cresset/frontend';
 import {
   CompilationUnit,
   CressetError,
@@ -82,7 +82,7 @@ function compileFor(schema: FunctionSchema, text: string, what: string): GraphFu
 function compileText(schema: FunctionSchema, text: string, what: string): GraphFunction {
   provideLibrary();
   const unit = new CompilationUnit();
-  const definitions = parseProgram(new Source(text, `<${what} of ${schema.operatorName}>`), 'python');
+  const { definitions } = parsePythonFile(new Source(text, `<${what} of ${schema.operatorName}>`));
   const functions = declareFunctions(unit, definitions, { resolver: new UnitResolver([unit], '') });
   functions.forEach((fn) => fn.ensureDefined());
   const [main] = functions;

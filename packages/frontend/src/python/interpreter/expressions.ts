@@ -205,16 +205,18 @@ function call(python: Interpreter, expr: Apply, scope: Scope): PythonValue {
     }
   }
   const callee = python.evaluate(expr.callee, scope);
-  const args = items(python, expr.inputs, scope);
+  const isExpansion = (each: Expr): boolean => each.kind === 'python' && each.form.kind === 'expansion';
+  const args = items(
+    python,
+    expr.inputs.filter((each) => !isExpansion(each)),
+    scope,
+  );
   const kwargs = new Map<string, PythonValue>();
-  for (const { name, value } of expr.attributes) {
-    if (name.name !== '**') {
-      kwargs.set(name.name, python.evaluate(value, scope));
-      continue;
-    }
-    const { form } = value as Extract<Expr, { kind: 'python' }>;
-    const mapping = python.mapping(python.evaluate((form as { mapping: Expr }).mapping, scope));
-    for (const [key, each] of entriesOf(mapping)) kwargs.set(key as string, each);
+  for (const { name, value } of expr.attributes) kwargs.set(name.name, python.evaluate(value, scope));
+  for (const each of expr.inputs) {
+    if (each.kind !== 'python' || each.form.kind !== 'expansion') continue;
+    const mapping = python.mapping(python.evaluate(each.form.mapping, scope));
+    for (const [key, value] of entriesOf(mapping)) kwargs.set(key as string, value);
   }
   return python.call(callee, args, kwargs);
 }
