@@ -178,14 +178,13 @@ export class ScriptProgram implements Resolver, PythonHost {
   }
 
   typeOf(type: PythonClass): NamedType | undefined {
-    return type.definition?.scope === this.globals ? this.#typeNamed(type.name) : this.#types.get(type);
+    if (type.definition?.scope === this.globals) return this.#typeNamed(type.name);
+    return type.nativePart('typeOf')?.() as NamedType | undefined;
   }
 
   registerType(type: NamedType): void {
     this.unit.registerType(type);
   }
-
-  readonly #types = new Map<PythonClass, NamedType>();
 
   qualifiedName(name: string): string {
     return `${NAMESPACE}.${this.#module === undefined ? '' : `${this.#module}.`}${name}`;
@@ -220,10 +219,7 @@ export class ScriptProgram implements Resolver, PythonHost {
   /** `Pair = Tuple[int, int]`, or a class under another name. */
   #aliasedType(name: string, scope: Scope): Type | undefined {
     const value = scope.find(name);
-    if (value instanceof PythonClass) {
-      const type = value.definition === undefined ? undefined : this.typeOf(value);
-      return type ?? value.nativePart('typeOf')?.();
-    }
+    if (value instanceof PythonClass) return this.typeOf(value);
     if (!(value instanceof TypeExpression) || this.#aliases.has(name)) return undefined;
     this.#aliases.add(name);
     try {

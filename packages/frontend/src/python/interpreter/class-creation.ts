@@ -14,7 +14,7 @@ export function createClass(python: Interpreter, def: ClassDef, scope: Scope): P
     if (python.isType(value)) return [];
     throw new PythonError('bases must be types');
   });
-  const special = python.specialClass(def, bases, scope);
+  const special = python.special.specialClass(def, bases, scope);
   if (special !== undefined) return special;
   const type = new PythonClass(
     def.name.name,

@@ -2,11 +2,11 @@ import { CressetError, ErrorReport, type SourceRange } from '@cresset/ir';
 import { DeviceValue, Dict, fromByteString, List, toByteString, Tuple } from '@cresset/tensor';
 import { compileError } from '../../compilation-error.ts';
 import type { PythonStatementForm } from '../../parser/python-tree.ts';
-import type { BinaryOperator, ClassDef, Expr, Param, Stmt, UnaryOperator } from '../../parser/tree.ts';
+import type { BinaryOperator, Expr, Param, Stmt, UnaryOperator } from '../../parser/tree.ts';
 import { PythonError } from '../python-arithmetic.ts';
 import { floatRepr, pythonRepr, pythonTypeName, PythonEntity, TorchCode, type PythonValue } from '../python-value.ts';
 import { deleteAttribute, findAttribute, setAttribute } from './attributes.ts';
-import { makeBuiltins, type Builtins } from './builtins.ts';
+import { Builtins } from './builtins.ts';
 import { callValue } from './calls.ts';
 import { dictOf, entriesOf, itemsIn, listOf } from './containers.ts';
 import {
@@ -34,6 +34,7 @@ import {
   truthOf,
 } from './operations.ts';
 import { Unusable, type Scope } from './scope.ts';
+import { SpecialClasses } from './special-classes.ts';
 import { standardModule } from './standard-library.ts';
 import { assignTo, executeStatements, type Exit } from './statements.ts';
 import { TensorOperations } from './tensors.ts';
@@ -53,6 +54,7 @@ export class Interpreter {
   readonly torch: TorchNames;
   /** `object` */
   readonly object = new PythonClass('object', []);
+  readonly special: SpecialClasses;
   readonly #builtins: Builtins;
   readonly #standard = new Map<string, Dict | undefined>();
   readonly #annotating = new Map<Scope, PythonClass>();
@@ -67,7 +69,8 @@ export class Interpreter {
     this.host = host;
     this.tensors = new TensorOperations(this, host.evaluate);
     this.torch = new TorchNames(this);
-    this.#builtins = makeBuiltins(this);
+    this.special = new SpecialClasses(this);
+    this.#builtins = new Builtins(this);
   }
 
   // ---- running
@@ -202,21 +205,6 @@ export class Interpreter {
   }
 
   // ---- classes
-
-  /** Classes whose bases say that they are something else than classes: enums, named tuples. */
-  specialClass(def: ClassDef, bases: readonly PythonClass[], scope: Scope): PythonValue | undefined {
-    return this.#builtins.specialClass(def, bases, scope);
-  }
-
-  /** `typing.NamedTuple` */
-  get namedTuples(): PythonClass {
-    return this.#builtins.namedTupleClass;
-  }
-
-  /** `collections.namedtuple` */
-  namedTuple(name: string, fields: PythonValue, defaults: readonly PythonValue[]): PythonClass {
-    return this.#builtins.namedTuple(name, fields, defaults);
-  }
 
   nativeClassOf(module: string, name: string): NativeClass | undefined {
     return module === 'torch.nn.modules.module' && name === 'Module' ? MODULE : undefined;

@@ -45,7 +45,7 @@ const TYPING_NAMES =
 
 const typing = (python: Interpreter): Members => ({
   ...Object.fromEntries(TYPING_NAMES.split(' ').map((name) => [name, new QualifiedName(`typing.${name}`)])),
-  NamedTuple: python.namedTuples,
+  NamedTuple: python.special.namedTupleClass,
   TYPE_CHECKING: false,
   TypeVar: ([name]) => new QualifiedName(`typing.${name as string}`),
   NewType: ([, type]) => type!,
@@ -79,7 +79,7 @@ const MODULES: Readonly<Record<string, (python: Interpreter) => Members>> = {
     deque: ([values]) => listOf(values === undefined ? [] : python.iterate(values)),
     namedtuple: ([name, fields], kwargs) => {
       const defaults = kwargs.get('defaults');
-      return python.namedTuple(
+      return python.special.namedTuple(
         name as string,
         fields ?? kwargs.get('field_names')!,
         defaults === undefined ? [] : [...python.iterate(defaults)],
