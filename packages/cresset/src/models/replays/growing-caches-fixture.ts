@@ -1,7 +1,6 @@
-import { declareScript, moduleInitializer } from '@cresset/frontend';
-import { CompilationUnit, type ClassType } from '@cresset/ir';
+import { declareScript } from '@cresset/frontend';
+import { CompilationUnit } from '@cresset/ir';
 import { explainFunction, RuntimeContext, ScriptModule } from '@cresset/runtime';
-import { ScriptObject } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { vi } from 'vitest';
 import { tensorOf } from '../python-functions-fixture.ts';
@@ -89,15 +88,11 @@ class Subject(nn.Module):
 `;
 
 /** A module with such a step; its input is of [tokens, 32]. */
-async function cacheModule(step: Step, device: ComputeDevice | null): Promise<ScriptModule> {
+function cacheModule(step: Step, device: ComputeDevice | null): ScriptModule {
   const unit = new CompilationUnit();
-  declareScript(sourceOf(steps[step]), { unit, filename: '<program>' }).defineClasses();
-  const type = unit.getType('__torch__.Subject') as ClassType;
-  const object = new ScriptObject(type);
-  const context = new RuntimeContext({ print: () => undefined, warn: () => undefined, device });
-  const module = new ScriptModule(object, unit, context);
-  await module.callFunction(moduleInitializer(type)!, [object, tensorOf([32, 96], 9)]);
-  return module;
+  const { program } = declareScript(sourceOf(steps[step]), { unit, filename: '<program>' });
+  const object = program.makeModule('Subject', [tensorOf([32, 96], 9)], [], (value) => value);
+  return new ScriptModule(object, unit, new RuntimeContext({ print: () => undefined, warn: () => undefined, device }));
 }
 
 /** Nine tokens, then one or three at a time, held against the same program without a device. */
@@ -106,7 +101,7 @@ export async function callWithGrowingCache(
   device: ComputeDevice,
   calls: number,
 ): Promise<{ replays: number[]; allocated: number[]; isGrown: boolean }> {
-  const [here, there] = [await cacheModule(step, device), await cacheModule(step, null)];
+  const [here, there] = [cacheModule(step, device), cacheModule(step, null)];
   const replay = vi.spyOn(device.recorder!, 'replay');
   const replays: number[] = [];
   const allocated: number[] = [];
