@@ -9,13 +9,15 @@ import {
   symSub,
   symText,
   termsOf,
+  type SymFloat,
   type SymInt,
+  type SymKind,
   type Term,
 } from './sym-int.ts';
 
-/** What has to hold of `node`, a difference, for what was recorded: it is zero, is not, or is below zero, or not. */
+/** What has to hold of `node` for what was recorded: a difference is zero, is not, or is below zero, or not. */
 interface Guard {
-  readonly node: SymNode;
+  readonly node: SymNode<SymKind>;
   readonly holds: (value: number) => boolean;
 }
 
@@ -30,16 +32,19 @@ export class SizeGuards {
     return true;
   }
 
-  add(node: SymNode, sign: '==' | '!=' | '<' | '>=', holds: (value: number) => boolean): void {
-    this.guards.set(`${node.text} ${sign} 0`, { node, holds });
+  /** @param condition what is said of the node: `== 0` */
+  add(node: SymNode<SymKind>, condition: string, holds: (value: number) => boolean): void {
+    this.guards.set(`${node.text} ${condition}`, { node, holds });
   }
 }
 
 /** The symbols of a recording, what was worked out of them, and what it goes by (PyTorch's ShapeEnv). */
 export class ShapeEnv extends SizeGuards {
-  readonly symbols: SymNode[] = [];
-  readonly #nodes = new Map<string, SymNode>();
+  readonly symbols: SymNode<SymKind>[] = [];
+  readonly #nodes = new Map<string, SymNode<SymKind>>();
   readonly #values: number[] = [];
+  /** What nodes are worked out of that are no sums, as far as that is told. */
+  readonly operands = new Map<SymNode<SymKind>, readonly SymNode<SymKind>[]>();
   /** Counts the sets of numbers that symbols stood for. */
   generation = 0;
   isClosed = false;
@@ -64,9 +69,9 @@ export class ShapeEnv extends SizeGuards {
   isPaused = false;
 
   /** A new symbol, with the number that it stands for now. */
-  symbol(value: number): SymNode {
+  symbol<Kind extends SymKind = 'int'>(value: number, kind = 'int' as Kind): SymNode<Kind> {
     const at = this.symbols.length;
-    const node = new SymNode(this, `s${at}`, null, LEAST_SYMBOL, () => this.#values[at]);
+    const node = new SymNode(this, `s${at}`, null, LEAST_SYMBOL, () => this.#values[at], kind);
     this.#values.push(value);
     this.symbols.push(node);
     return node;
@@ -74,7 +79,7 @@ export class ShapeEnv extends SizeGuards {
 
   /** Has one symbol stand for another number. */
   set(at: number, value: number): void {
-    if (value === this.#values[at]) return;
+    if (Object.is(value, this.#values[at])) return;
     this.#values[at] = value;
     this.generation++;
   }
@@ -90,10 +95,20 @@ export class ShapeEnv extends SizeGuards {
     if (kept ?? !this.isPaused) (kept ?? this).add(...guard);
   }
 
-  node(text: string, terms: ReadonlyMap<string, Term> | null, least: number, evaluate: () => number): SymNode {
+  node<Kind extends SymKind = 'int'>(
+    text: string,
+    terms: ReadonlyMap<string, Term> | null,
+    least: number,
+    evaluate: () => number,
+    kind?: Kind,
+    operands?: readonly SymNode<SymKind>[],
+  ): SymNode<Kind> {
     let node = this.#nodes.get(text);
-    if (!node) this.#nodes.set(text, (node = new SymNode(this, text, terms, least, evaluate)));
-    return node;
+    if (!node) {
+      this.#nodes.set(text, (node = new SymNode(this, text, terms, least, evaluate, kind)));
+      if (operands) this.operands.set(node, operands);
+    }
+    return node as SymNode<Kind>;
   }
 
   // ---- arithmetic, of which sym-int.ts has the functions
@@ -176,6 +191,18 @@ export class ShapeEnv extends SizeGuards {
       left = symSub(left, symMul(this.sum([term]), by));
     }
     return quotient;
+  }
+
+  /** What a function of that name gives, of which `args` are not all numbers. */
+  result<Kind extends SymKind>(
+    kind: Kind,
+    name: string,
+    args: readonly (SymInt | SymFloat)[],
+    of: (...args: readonly number[]) => number,
+  ): SymNode<Kind> {
+    const operands = args.filter((arg) => typeof arg !== 'number');
+    const text = `${name}(${args.map(symText).join(', ')})`;
+    return this.node(text, null, -Infinity, () => of(...args.map(hint)), kind, operands);
   }
 
   extreme(fn: 'max' | 'min', a: SymInt, b: SymInt): SymInt {

@@ -7,6 +7,7 @@ import {
   symAdd,
   symEq,
   symFloorDiv,
+  symFunction,
   symLt,
   symMax,
   symMin,
@@ -15,6 +16,7 @@ import {
   symSub,
   symText,
   textOf,
+  type SymFloat,
   type SymInt,
 } from './sym-int.ts';
 
@@ -111,5 +113,48 @@ describe('guards', () => {
     env.close();
     expect(settle(s)).toBe(5);
     expect(env.guards.size).toBe(0);
+  });
+});
+
+describe('floats of sizes', () => {
+  const half = (size: SymInt | SymFloat): SymFloat => symFunction('float', 'half', [size], (each) => each / 2);
+
+  test('are other numbers once symbols are, and one expression where they are made alike', () => {
+    const { env, of } = setUp(5);
+    const quarter = half(half(of[0]));
+    expect(symText(quarter)).toBe('half(half(s0))');
+    expect(hint(quarter)).toBe(1.25);
+    expect(half(half(of[0]))).toBe(quarter);
+    assign(env, [7]);
+    expect(hint(quarter)).toBe(1.75);
+    expect(half(3)).toBe(1.5);
+  });
+
+  test('are guarded where the number itself is gone by', () => {
+    const { env, of } = setUp(5);
+    expect(settle(half(of[0]))).toBe(2.5);
+    expect([...env.guards.keys()]).toEqual(['half(s0) == 2.5']);
+    expect(env.holds()).toBe(true);
+    assign(env, [6]);
+    expect(env.holds()).toBe(false);
+  });
+
+  test('come of numbers that are floats themselves, zeros of either sign and infinities among them', () => {
+    const env = new ShapeEnv();
+    const own = env.symbol(0.5, 'float');
+    const inverse = symFunction('float', '1 /', [own], (value) => 1 / value);
+    for (const value of [0.25, 0, -0, Infinity]) {
+      env.set(0, value);
+      expect(hint(inverse)).toBe(1 / value);
+    }
+  });
+
+  test('whole numbers made of them are sizes like others', () => {
+    const { env, of } = setUp(5);
+    const part = symFunction('int', 'floor', [of[0], 1.5], (size, by) => Math.floor(size * by));
+    const more = symAdd(part, of[0]);
+    expect(hint(more)).toBe(12);
+    assign(env, [9]);
+    expect(hint(more)).toBe(22);
   });
 });

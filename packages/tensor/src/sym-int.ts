@@ -6,6 +6,12 @@ import type { ShapeEnv, SizeGuards } from './shape-env.ts';
  */
 export type SymInt = number | SymNode;
 
+/** A float that is worked out of sizes, as PyTorch's SymFloat (c10/core/SymFloat.h). */
+export type SymFloat = number | SymNode<'float'>;
+
+/** What an expression gives. */
+export type SymKind = 'int' | 'float';
+
 /** Products of nodes that cannot be taken apart, each so many times. */
 export interface Term {
   readonly coefficient: number;
@@ -55,8 +61,8 @@ export const hasSymbols = (): boolean => asked.open > 0;
 /** Whether there ever were such recordings: most programs need not be searched for symbols. */
 export const hadSymbols = (): boolean => asked.wereOpen;
 
-/** An expression of symbols: a sum of products, or something that is no sum. */
-export class SymNode {
+/** An expression of symbols: a sum of products, or something that is no sum, as every float is. */
+export class SymNode<Kind extends SymKind = 'int'> {
   /** The sum that it is: its terms by their factors, the number without any by ''. */
   readonly terms: ReadonlyMap<string, Term>;
   #value = NaN;
@@ -72,8 +78,9 @@ export class SymNode {
     terms: ReadonlyMap<string, Term> | null,
     readonly least: number,
     private readonly evaluate: () => number,
+    readonly kind = 'int' as Kind,
   ) {
-    this.terms = terms ?? new Map([[text, { coefficient: 1, factors: [this] }]]);
+    this.terms = terms ?? new Map([[text, { coefficient: 1, factors: [this as SymNode] }]]);
   }
 
   /** The number that it is now. */
@@ -88,7 +95,7 @@ export class SymNode {
 
   /** So that who forgets what it is gets a number, and a guard for it. */
   valueOf(): number {
-    return settle(this);
+    return settle(this as SymNode);
   }
 
   toString(): string {
@@ -97,13 +104,14 @@ export class SymNode {
 }
 
 /** The number of now, for estimates and for what is worked out again: no guard is noted. */
-export const hint = (size: SymInt): number => (typeof size === 'number' ? size : size.value);
+export const hint = (size: SymInt | SymFloat): number => (typeof size === 'number' ? size : size.value);
 
 /** The number itself: what is recorded holds for it alone. */
-export function settle(size: SymInt): number {
+export function settle(size: SymInt | SymFloat): number {
   if (typeof size === 'number') return size;
   const { value } = size;
-  symEq(size, value);
+  if (size.kind === 'int') symEq(size as SymNode, value);
+  else size.env.note(size, `== ${value}`, (now) => Object.is(now, value));
   return value;
 }
 
@@ -155,6 +163,21 @@ function extremeOf(fn: 'max' | 'min', a: SymInt, b: SymInt): SymInt {
   return env ? env.extreme(fn, a, b) : Math[fn](hint(a), hint(b));
 }
 
+/**
+ * What a function makes of sizes and of floats of such.
+ *
+ * @param name of the function, which stands for it: it gives the same for the same numbers
+ */
+export function symFunction<Kind extends SymKind>(
+  kind: Kind,
+  name: string,
+  args: readonly (SymInt | SymFloat)[],
+  of: (...args: readonly number[]) => number,
+): number | SymNode<Kind> {
+  const env = args.find((arg) => typeof arg !== 'number')?.env;
+  return env?.isPlain === false ? env.result(kind, name, args, of) : of(...args.map(hint));
+}
+
 /** Whether two sizes are the same, for all that symbols may stand for where that is known; else a guard is noted. */
 export function symEq(a: SymInt, b: SymInt): boolean {
   if (typeof a === 'number' && typeof b === 'number') return a === b;
@@ -162,7 +185,7 @@ export function symEq(a: SymInt, b: SymInt): boolean {
   if (typeof difference === 'number') return difference === 0;
   if (leastOf(difference) > 0 || leastOf(symMul(difference, -1)) > 0) return false;
   const isSame = difference.value === 0;
-  difference.env.note(difference, isSame ? '==' : '!=', (value) => (value === 0) === isSame);
+  difference.env.note(difference, isSame ? '== 0' : '!= 0', (value) => (value === 0) === isSame);
   return isSame;
 }
 
@@ -176,7 +199,7 @@ export function symLt(a: SymInt, b: SymInt): boolean {
   if (leastOf(difference) >= 0) return false;
   if (leastOf(symMul(difference, -1)) > 0) return true;
   const isBelow = difference.value < 0;
-  difference.env.note(difference, isBelow ? '<' : '>=', (value) => value < 0 === isBelow);
+  difference.env.note(difference, isBelow ? '< 0' : '>= 0', (value) => value < 0 === isBelow);
   return isBelow;
 }
 
@@ -201,7 +224,7 @@ export const symBelow = (a: SymInt, b: SymInt): boolean => hint(a) < hint(b) && 
 export const symbolOf = (node: SymNode): SymInt => (node.env.isPlain ? node.value : node);
 
 /** The expression itself, so that two that are the same can be told. */
-export const symText = (size: SymInt): string => String(typeof size === 'number' ? size : size.text);
+export const symText = (size: SymInt | SymFloat): string => String(typeof size === 'number' ? size : size.text);
 
 /** The number of now, for messages. */
 export const textOf = (size: SymInt): string => String(hint(size));

@@ -1,4 +1,4 @@
-import type { ScalarType, SymInt } from '@cresset/tensor';
+import type { ScalarType, SymFloat, SymInt } from '@cresset/tensor';
 import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
 
 /** Short names for the expressions that lowerings are made of. */
@@ -14,7 +14,7 @@ export const float = (value: number): Expr => constant('float', value);
 /** An index or size that is part of the kernel. */
 export const index = (value: number): Expr => constant('i32', value);
 /** A float that may change from launch to launch. */
-export const floatParam = (value: SymInt): Expr => param('float', value);
+export const floatParam = (value: SymInt | SymFloat): Expr => param('float', value);
 /** An index or size that may change from launch to launch. */
 export const indexParam = (value: SymInt): Expr => param('i32', value);
 

@@ -1,6 +1,6 @@
 import { finish, repeat, type Pieces } from './loops/pieces.ts';
 import { isComplex, numelOf, type ScalarType, type Tensor, symEq } from '@cresset/tensor';
-import { cast, exprTypeOf, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { cast, exprTypeOf, TensorView, type AxisExpr, type Expr, type ParamExpr } from '@cresset/tensorexpr';
 import { scalarWriter } from './elements.ts';
 import { deviceViews, evaluationPieces, scalarParam } from './loops/pointwise.ts';
 import { checkScalarFits } from './numbers/scalar-range.ts';
@@ -8,11 +8,11 @@ import type { LoweringContext, Scalar } from '../table/row.ts';
 import { StridedCursor, walkOf } from './loops/tensor-iterator.ts';
 import { scalarDtype } from './type-promotion.ts';
 
-/** A Scalar as an expression of the dtype it is written to. */
-function valueFor(value: Scalar, dtype: ScalarType): Expr {
-  if (dtype === 'bool') return scalarParam(value, dtype);
-  return cast(exprTypeOf(dtype), scalarParam(value, typeof value === 'number' ? 'float64' : scalarDtype(value)));
-}
+/** A Scalar as what it is before it is converted to the dtype it is written to. */
+const paramFor =
+  (dtype: ScalarType) =>
+  (value: Scalar): ParamExpr =>
+    scalarParam(value, dtype === 'bool' ? dtype : typeof value === 'number' ? 'float64' : scalarDtype(value));
 
 /** Writes one value to every element, on the host. */
 export function fillInto(tensor: Tensor, value: Scalar): void {
@@ -25,13 +25,21 @@ export function* fillPieces(tensor: Tensor, value: Scalar): Pieces {
   // To lay out a loop over one element takes ten times as long as to write it.
   if (tensor.numel === 1) scalarWriter(tensor)(tensor.storageOffset, value);
   else if (isComplex(tensor.dtype)) yield* writeInPieces(tensor, () => value);
-  else yield* evaluationPieces(tensor, valueFor(value, tensor.dtype), [], true);
+  else yield* evaluationPieces(tensor, cast(exprTypeOf(tensor.dtype), paramFor(tensor.dtype)(value)), [], true);
 }
 
-/** Writes one value to every element, on a device. */
-export function lowerFill(tensor: Tensor, value: Scalar, context: LoweringContext, label: string): void {
-  checkScalarFits(value, tensor.dtype);
-  lowerGenerated(tensor, () => valueFor(value, tensor.dtype), context, label, true);
+/**
+ * Writes one value to every element, on a device.
+ *
+ * @param at which argument of the operator the value is; -1 where it is none
+ */
+export function lowerFill(tensor: Tensor, value: Scalar, context: LoweringContext, label: string, at = -1): void {
+  const { dtype } = tensor;
+  const paramOf = paramFor(dtype);
+  checkScalarFits(value, dtype);
+  const open = at < 0 ? null : context.openParam?.(at, paramOf, (number) => checkScalarFits(number, dtype));
+  const param = open ?? paramOf(value);
+  lowerGenerated(tensor, () => param, context, label, true);
 }
 
 /** Writes `value(position)` to every element in C order, on the host. `cost` is that of a value, in operations. */

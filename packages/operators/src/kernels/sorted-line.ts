@@ -1,10 +1,11 @@
+import { symGe, type SymInt } from '@cresset/tensor';
 import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
 
 /**
  * How many elements of an ascending line come before `value`, equal ones included where `right` is set: halves of the line are
  * left out one after the other. NaN is largest.
  */
-export function placeIn(length: number, element: (at: Expr) => Expr, value: Expr, right: boolean): Expr {
+export function placeIn(length: SymInt, element: (at: Expr) => Expr, value: Expr, right: boolean): Expr {
   const isNaN = (x: Expr): Expr => (x.type === 'float' ? unary('isnan', x) : constant('bool', false));
   const comesBefore = (x: Expr): Expr => {
     const plain = binary(right ? 'le' : 'lt', x, value);
@@ -13,7 +14,9 @@ export function placeIn(length: number, element: (at: Expr) => Expr, value: Expr
   };
   const end = param('i32', length);
   let place = constant('i32', 0);
-  for (let step = 2 ** Math.floor(Math.log2(Math.max(length, 1))); step >= 1; step /= 2) {
+  let longest = 1;
+  while (symGe(length, 2 * longest)) longest *= 2;
+  for (let step = longest; step >= 1; step /= 2) {
     const next = binary('add', place, constant('i32', step));
     const isThere = binary(
       'and',

@@ -10,7 +10,7 @@ import {
   TensorType,
   type Type,
 } from '@cresset/ir';
-import { List, Tensor, type IValue, type ScalarType, SymNode, settle } from '@cresset/tensor';
+import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { remembered } from '@cresset/tensorexpr';
 import type { OperatorRow, Results, Unboxed } from './row.ts';
 import { parseSignature, type Signature } from './signature.ts';
@@ -24,27 +24,13 @@ export interface Boxing {
   box(results: Results): IValue[];
 }
 
-/** What the operator that runs is given in the place of whole numbers, while sizes are recorded that may be others; null where it is given numbers. */
+/**
+ * What the operator that runs is given in the place of whole numbers, while sizes are recorded that may be others, where it takes expressions; null where it
+ * is given numbers.
+ */
 export const symbolicArguments: {
-  now: { readonly row: OperatorRow; readonly values: readonly unknown[] } | null;
+  now: { readonly row: OperatorRow; readonly sizes: ReadonlyMap<number, unknown> } | null;
 } = { now: null };
-
-function putSizes(
-  unboxed: Record<string, Unboxed>,
-  { args }: Signature,
-  { takesSizes }: OperatorRow,
-  values: readonly unknown[],
-): void {
-  values.forEach((value, at) => {
-    const sizes = [value].flat().filter((each) => each instanceof SymNode);
-    if (sizes.length === 0) return;
-    const { name, type } = args[at];
-    // Lists are indexed by the number of a dimension.
-    const isSize = /^(?:SymInt|int)\b/.test(type) && !name.startsWith('dim');
-    if (isSize || (takesSizes === 'scalars' && type === 'Scalar')) unboxed[name] = value as Unboxed;
-    else for (const size of sizes) settle(size);
-  });
-}
 
 export const boxingOf = remembered(makeBoxing);
 
@@ -60,7 +46,8 @@ function makeBoxing(row: OperatorRow): Boxing {
       // A copy has its shape at once; a property at a time, an engine looks for the next shape each time.
       const unboxed = { ...empty };
       for (let at = 0; at < names.length; at++) unboxed[names[at]] = unboxers[at](args[at] ?? null);
-      if (symbolicArguments.now?.row === row) putSizes(unboxed, signature, row, symbolicArguments.now.values);
+      const { now } = symbolicArguments;
+      if (now?.row === row) now.sizes.forEach((size, at) => (unboxed[names[at]] = size as Unboxed));
       return unboxed;
     },
     box(results) {

@@ -225,10 +225,10 @@ export interface LoweringContext {
   /** Only where the device has routines. */
   launchRoutine?(routine: Routine): void;
   /**
-   * A param for what `of` makes of the float that is argument `at`, where what is recorded serves for all floats that `admits` takes;
+   * The param for argument `at`, a number, where what is recorded serves for all for which `refuses` does not throw, with what `paramOf` gives for them;
    * null where the number is one like others.
    */
-  openParam?(at: number, of: (value: number) => number, admits: (value: number) => boolean): ParamExpr | null;
+  openParam?(at: number, paramOf: (value: Scalar) => ParamExpr, refuses?: (value: Scalar) => void): ParamExpr | null;
   readonly generator: RandomGenerator;
   /** Stores that note a bad position where `isBad` holds: the run then fails with `complaint`, in whose text `%` stands for
    * the position. Nothing waits for them: they are looked at when results are fetched. */
@@ -273,10 +273,8 @@ export interface PointwiseRule {
   readonly dtype: PromotionRule | ((promoted: ScalarType, args: PointwiseArguments) => ComputingTypes);
   /** Names of arguments that take no part in the promotion and keep their own type (masks, conditions). */
   readonly apart?: readonly string[];
-  /** Throws PyTorch's error where the arguments, or the dtype computed in, are refused. */
+  /** Throws PyTorch's error where the arguments, or the dtype computed in, are refused: of numbers each for itself. */
   readonly refuses?: (dtype: ScalarType, args: PointwiseArguments) => void;
-  /** `refuses` goes by dtypes and by kinds of numbers, never by the numbers themselves. */
-  readonly refusesByKind?: true;
   /** A number as `other` is not rounded to the half precision that is computed in, as PyTorch's kernels of products have it. */
   readonly exactOther?: true;
   /** Whether in place a tensor of this dtype is written though several of its elements are one in memory (`expand`). */

@@ -10,8 +10,10 @@ import {
   hint,
   isSymbolic,
   type SymInt,
+  type SymKind,
   type SymNode,
 } from '@cresset/tensor';
+import { numberOfNow } from './recording/numbers-of-sizes.ts';
 
 /** How a value of a recording is made once more. */
 export type MadeValue =
@@ -29,7 +31,7 @@ export type MadeValue =
       readonly requiresGrad: boolean;
     }
   /** A number that is worked out of sizes. */
-  | { readonly kind: 'size'; readonly value: SymNode }
+  | { readonly kind: 'size'; readonly value: SymNode<SymKind> }
   /** Items are numbers of values that are made before. */
   | { readonly kind: 'list'; readonly elementType: Type; readonly items: readonly number[] }
   | { readonly kind: 'tuple'; readonly type: TupleType | null; readonly items: readonly number[] };
@@ -84,7 +86,7 @@ function makeValue(
       return tensor;
     }
     case 'size':
-      return BigInt(recipe.value.value);
+      return numberOfNow(recipe.value);
     case 'list':
       return new List(
         recipe.elementType,

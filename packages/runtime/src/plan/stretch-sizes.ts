@@ -36,6 +36,8 @@ const MOST_KEPT = 64;
 /** The sizes of a stretch that may be others with each replay, and what of its list is made for those of now. */
 export class StretchSizes {
   #generation: number;
+  /** The sizes that the list is ready for. */
+  #last: string;
   /** By the numbers that symbols stand for; what was used last comes last. */
   readonly #made = new Map<string, MadeForSizes>();
 
@@ -47,20 +49,29 @@ export class StretchSizes {
     private readonly scratch: readonly SizedScratch[],
   ) {
     this.#generation = env.generation;
+    this.#last = this.#sizesNow();
   }
 
   /** Makes the list ready for the sizes of now; false where the device would make something else of a kernel then. */
   fit(device: ComputeDevice): boolean {
     if (this.#generation === this.env.generation) return true;
-    const key = this.env.symbols.map(({ value }) => value).join();
-    const made = this.#made.get(key) ?? this.#make(device);
-    if (!made) return false;
-    this.#made.delete(key);
-    this.#made.set(key, made);
-    if (this.#made.size > MOST_KEPT) this.#made.delete(this.#made.keys().next().value!);
-    this.recorder.change(this.list, made.launches, made.scratch);
+    const key = this.#sizesNow();
+    if (key !== this.#last) {
+      const made = this.#made.get(key) ?? this.#make(device);
+      if (!made) return false;
+      this.#made.delete(key);
+      this.#made.set(key, made);
+      if (this.#made.size > MOST_KEPT) this.#made.delete(this.#made.keys().next().value!);
+      this.recorder.change(this.list, made.launches, made.scratch);
+      this.#last = key;
+    }
     this.#generation = this.env.generation;
     return true;
+  }
+
+  /** Floats are nothing but params of launches, which replays write. */
+  #sizesNow(): string {
+    return this.env.symbols.map(({ kind, value }) => (kind === 'int' ? value : '')).join();
   }
 
   #make(device: ComputeDevice): MadeForSizes | null {

@@ -1,4 +1,14 @@
-import { hint, LEAST_SYMBOL, List, MOST_SYMBOL, Tensor, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
+import {
+  hint,
+  LEAST_SYMBOL,
+  List,
+  MOST_SYMBOL,
+  Tensor,
+  Tuple,
+  type IValue,
+  type ScriptObject,
+  type SymKind,
+} from '@cresset/tensor';
 import { runWithoutData } from '@cresset/operators';
 import type { ComputeDevice, LaunchRecorder, ScheduledLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
@@ -20,6 +30,7 @@ import {
   type SetStep,
 } from './program/launch-program.ts';
 import { RepeatedStep } from './recording/host-step.ts';
+import { numberOfNow } from './recording/numbers-of-sizes.ts';
 import {
   attributeOf,
   GrowingList,
@@ -206,10 +217,12 @@ export class Stretch {
 
   /** Has symbols stand for the sizes of what is given, or for the number that it is. */
   #takeSizes({ symbols }: LiveIn, value: IValue): boolean {
+    const { env } = this.#bound.sizes!;
     for (const { symbol, place } of symbols) {
-      const size = place === null ? numberIn(value) : numberAt(value, place);
-      if (!(size >= LEAST_SYMBOL && size <= MOST_SYMBOL)) return false;
-      this.#bound.sizes!.env.set(symbol, size);
+      const { kind } = env.symbols[symbol];
+      const size = place === null ? numberIn(value, kind) : numberAt(value, place);
+      if (kind === 'int' ? !(size >= LEAST_SYMBOL && size <= MOST_SYMBOL) : Number.isNaN(size)) return false;
+      env.set(symbol, size);
     }
     return true;
   }
@@ -339,17 +352,22 @@ export class Stretch {
     this.#bound.numbers.forEach((source, at) => {
       if (source.kind === 'draw') this.#numbers[at] = streams[source.draw][source.part];
       else {
-        const value = this.#values[source.at];
-        const number = value instanceof Tensor ? value.handedOnOffset : (value as number | bigint);
+        const number = source.kind === 'size' ? numberOfNow(source.size) : this.#numberOf(source.at);
         this.#numbers[at] = source.of ? source.of(number) : number;
       }
     });
+  }
+
+  #numberOf(liveIn: number): number | bigint {
+    const value = this.#values[liveIn];
+    return value instanceof Tensor ? value.handedOnOffset : (value as number | bigint);
   }
 
   /** What is another number with each replay, for people to read. */
   get patched(): string[] {
     return this.#bound.numbers.map((source) => {
       if (source.kind === 'draw') return 'random numbers';
+      if (source.kind === 'size') return 'a number of sizes';
       return source.isScalar ? 'a number of the program' : 'where a tensor begins';
     });
   }
@@ -368,7 +386,8 @@ export class Stretch {
 }
 
 /** The whole number that a value is; NaN where it is none. */
-const numberIn = (value: IValue): number => (typeof value === 'bigint' ? Number(value) : NaN);
+const numberIn = (value: IValue, kind: SymKind): number =>
+  typeof value === (kind === 'int' ? 'bigint' : 'number') ? Number(value) : NaN;
 
 /** The size of a tensor along a dimension; NaN where there is none. */
 const numberAt = (value: IValue, place: number): number =>

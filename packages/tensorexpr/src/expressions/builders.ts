@@ -1,4 +1,4 @@
-import { settle, type SymNode } from '@cresset/tensor';
+import { settle, type SymKind, type SymNode } from '@cresset/tensor';
 import type {
   AccumulatorExpr,
   AxisExpr,
@@ -16,7 +16,7 @@ export function constant(type: ExprType, value: number | bigint | boolean): Expr
 }
 
 /** @param value of sizes that may be other numbers, an expression */
-export function param(type: ExprType, value: number | bigint | boolean | SymNode): ParamExpr {
+export function param(type: ExprType, value: number | bigint | boolean | SymNode<SymKind>): ParamExpr {
   return typeof value === 'object' ? new SymParam(type, value) : { kind: 'param', type, value };
 }
 
@@ -26,7 +26,7 @@ class SymParam implements ParamExpr {
 
   constructor(
     readonly type: ExprType,
-    readonly sym: SymNode,
+    readonly sym: SymNode<SymKind>,
   ) {}
 
   get value(): number {

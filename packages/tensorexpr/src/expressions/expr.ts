@@ -1,4 +1,4 @@
-import type { OpenNumber, SymNode } from '@cresset/tensor';
+import type { OpenNumber, SymKind, SymNode } from '@cresset/tensor';
 import type { Operand } from './operand.ts';
 
 /**
@@ -44,7 +44,7 @@ export interface ParamExpr {
   /** A number of a recording that may be another one in each replay, unless somebody asks for its `value`. */
   readonly open?: OpenNumber;
   /** What it is, of sizes that may be other numbers in each replay: `value` is that of now. */
-  readonly sym?: SymNode;
+  readonly sym?: SymNode<SymKind>;
 }
 
 /** A loop variable, `i32`, from 0 up to its extent. Axes are compared by identity. */

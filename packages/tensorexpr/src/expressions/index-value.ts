@@ -11,6 +11,7 @@ import {
   symProduct,
   symSub,
   type SymInt,
+  type SymNode,
 } from '@cresset/tensor';
 import type { AxisExpr, BinaryFunction, Expr } from './expr.ts';
 
@@ -27,7 +28,8 @@ export function symIndexValue(expr: Expr): SymInt | null {
     case 'const':
       return Number(expr.value);
     case 'param':
-      if (expr.sym) return symbolOf(expr.sym);
+      // An index is no float.
+      if (expr.sym) return symbolOf(expr.sym as SymNode);
       return expr.open ? null : Number(expr.value);
     case 'cast':
       return expr.type === 'i32' && expr.x.type !== 'float' ? symIndexValue(expr.x) : null;

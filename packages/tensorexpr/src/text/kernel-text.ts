@@ -50,7 +50,7 @@ export function kernelText(kernel: Kernel, nameOf: (of: Storage | OpenNumber) =>
     let text = known.get(expr) ?? bareText(expr);
     if (text.length > LONGEST) text = '…';
     known.set(expr, text);
-    const own = expr.kind === 'binary' ? signs[expr.fn] : expr.kind === 'param' && text.includes(' ') && '+';
+    const own = expr.kind === 'binary' ? signs[expr.fn] : expr.kind === 'param' && text.includes(' + ') && '+';
     return sign && own && sign + own !== '+*' ? `(${text})` : text;
   };
 

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 /**
  * Expects what was made on a device to be what the program comes to without one.
  *
- * @param allowed how far elements may be apart
+ * @param allowed how far elements may be apart, as a part of those above 1
  */
 export async function expectAlike(got: IValue, wanted: IValue, allowed = 1e-4, message?: string): Promise<void> {
   if (wanted instanceof Tuple || wanted instanceof List) {
@@ -16,8 +16,9 @@ export async function expectAlike(got: IValue, wanted: IValue, allowed = 1e-4, m
   if (!(wanted instanceof Tensor)) return expect(got, message).toBe(wanted);
   const tensor = got as Tensor;
   await tensor.storage.toHost();
-  expect([tensor.sizes, tensor.strides], message).toEqual([wanted.sizes, wanted.strides]);
-  const [found, elements] = [tensor, wanted].map((each) => each.contiguousArray() as Float32Array);
-  const isFar = (each: number, at: number): boolean => !(Math.abs(each - elements[at]) < allowed);
+  expect([tensor.dtype, tensor.sizes, tensor.strides], message).toEqual([wanted.dtype, wanted.sizes, wanted.strides]);
+  const [found, elements] = [tensor, wanted].map((each) => Array.from(each.contiguousArray(), Number));
+  const isFar = (each: number, at: number): boolean =>
+    !Object.is(each, elements[at]) && !(Math.abs(each - elements[at]) < allowed * Math.max(1, Math.abs(elements[at])));
   expect(found.findIndex(isFar), message).toBe(-1);
 }

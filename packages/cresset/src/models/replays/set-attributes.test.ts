@@ -16,6 +16,11 @@ const bodies = {
         self.s = torch.cat([self.s, y])
         self.k += x.size(0)
         return torch.softmax(self.s * 0.5, -1)`,
+  'a place that goes to operators, with a size': `
+        y = torch.tanh(x) + self.k
+        self.k += x.size(0)
+        self.s = y * (self.k / x.size(0)) * (1 / math.sqrt(self.k))
+        return self.s.masked_fill(self.s > 0.5 * self.k, float(self.k))`,
   'what is set twice, and read in between': `
         self.s = x * 2
         y = self.s + 1
@@ -46,6 +51,8 @@ const bodies = {
 } as const;
 
 const sourceOf = (body: string): string => `
+import math
+
 class Subject(nn.Module):
     def __init__(self, s: Tensor):
         super().__init__()

@@ -106,10 +106,33 @@ const operators: Record<string, string> = {
   strided_slice: 'x[:, ::2] * 2',
   root_of_size: 'x / x.size(1) ** 0.5',
   lengths: 'x * (len(x.size()) + y.size()[0])',
+  logspace: 'torch.logspace(0.0, 1.0, x.size(1))',
+  quantile: 'x.quantile(0.3, 1)',
+  median_of_all: 'x.median()',
+  isin: 'torch.isin(x, y)',
+  index_copy: 'x.index_copy(0, torch.tensor([2, 0]), x[:2])',
+  index_fill: 'x.index_fill(0, torch.tensor([2, 0]), 0.5)',
+  scatter_reduce: "x.scatter_reduce(0, (x > 0).long(), x, 'mean')",
+  interpolate_by_part: "torch.nn.functional.interpolate(x[None], scale_factor=1.5, mode='bilinear')",
+  interpolate_corners: "torch.nn.functional.interpolate(x[None], size=[20, 20], mode='bilinear', align_corners=True)",
+  interpolate_cubic: "torch.nn.functional.interpolate(x[None], size=[20, 20], mode='bicubic')",
+  full_of_size: 'torch.full([x.size(1)], x.size(1) ** 0.5)',
+  one_by_size: 'torch.softmax(x @ x.transpose(1, 2) * (1 / math.sqrt(x.size(1))), -1)',
+  half_of_size: 'x[:, int(x.size(1) * 0.5):] * 2',
+  mean_by_hand: 'x.sum(1) / x.size(1)',
+  compared: 'torch.arange(x.size(1) * 2) < x.size(1)',
+  nll_loss: 'torch.nn.functional.nll_loss(x[0], (y > 0).long())',
+  dropout: 'torch.dropout(x, 0.5, True)',
+  uniform: 'torch.rand(x.size()) + x',
+  bernoulli: 'torch.bernoulli((x > 0).float())',
+  pdist: 'torch.pdist(x[0])',
+  mode: 'x.mode(1)[0]',
+  power_of_size: 'x ** x.size(1)',
   lstm_like: 'torch.tanh(torch.nn.functional.glu(x, 2))',
 };
 
 const source = `
+import math
 import torch
 from torch import Tensor
 
@@ -123,21 +146,15 @@ ${Object.entries(operators)
 
 /** Those that go by the number of a size all the same: what is recorded of them holds for that alone. */
 const settling = [
-  'scatter',
-  'scatter_add',
-  'index_add',
-  'kthvalue',
-  'median',
-  'searchsorted',
-  'bucketize',
-  // A float that is worked out of sizes, as for the last but one of these; a number that goes to a kernel of pointwise operators.
-  'upsample_to',
-  'linspace',
-  'eye',
-  'cdist',
-  'cross_entropy',
-  'root_of_size',
-  'lengths',
+  // As many numbers are drawn as there are elements.
+  'dropout',
+  'uniform',
+  'bernoulli',
+  // Computed on the host.
+  'pdist',
+  'mode',
+  // Powers are written in another way for some exponents.
+  'power_of_size',
 ];
 
 it('operators hold for any size but for those that are told here', async () => {

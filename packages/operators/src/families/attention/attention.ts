@@ -2,11 +2,14 @@ import {
   isComplex,
   isFloatingPoint,
   isIntegral,
+  hint,
   settle,
   symEq,
+  symFunction,
   symMul,
   Tensor,
   type ScalarType,
+  type SymFloat,
   type SymInt,
 } from '@cresset/tensor';
 import {
@@ -17,18 +20,20 @@ import {
   constant,
   exprTypeOf,
   keepsRunningSoftmax,
+  param,
   reduce,
   select,
   TensorView,
   type Contraction,
   type Expr,
+  type ParamExpr,
 } from '@cresset/tensorexpr';
 import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import type { HostContext, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
-import { add, floatParam, mul } from '../../kernels/expressions.ts';
+import { add, mul } from '../../kernels/expressions.ts';
 import { numbersInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
 import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
@@ -165,8 +170,8 @@ function checkInfinity({ query: { dtype }, attn_mask: mask }: AttentionArgs): vo
   throw new OperatorError(`value cannot be converted to type ${name} without overflow`);
 }
 
-function scaleOf({ query, scale }: AttentionArgs): number {
-  return scale ?? 1 / Math.sqrt(settle(query.symSizes[query.dim - 1]));
+function scaleOf({ query, scale }: AttentionArgs): SymFloat {
+  return scale ?? symFunction('float', '1 / sqrt', [query.symSizes[query.dim - 1]], (width) => 1 / Math.sqrt(width));
 }
 
 function* hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: HostContext): Pieces {
@@ -176,7 +181,7 @@ function* hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], 
   const scores = Tensor.empty([...q.sizes.slice(0, -1), span], scoreType);
   const keys = transposeView(yield* asType(k, scoreType), k.dim - 2, k.dim - 1);
   yield* productPieces(yield* asType(q, scoreType), keys, scores);
-  const scale = scaleOf(args);
+  const scale = hint(scaleOf(args));
   const masked = mask && (yield* numbersInPieces(mask));
   // `_scaled_dot_product_attention_math` adds a mask of any type as numbers.
   const choosing = mask?.dtype === 'bool' && !weights;
@@ -222,8 +227,11 @@ function scoreOf(
   args: AttentionArgs,
   mask: Tensor | null,
   isMath: boolean,
+  context: LoweringContext,
 ): (sum: Expr, index: readonly Expr[]) => Expr {
-  const scale = floatParam(scaleOf(args));
+  const paramOf = (scale: SymFloat): ParamExpr => param('float', scale);
+  const open = args.scale === null ? null : context.openParam?.(isMath ? 7 : 6, (scale) => paramOf(Number(scale)));
+  const scale = open ?? paramOf(scaleOf(args));
   const maskView = mask && new TensorView(mask);
   const lowest = constant('float', -Infinity);
   return (sum, index) => {
@@ -241,17 +249,17 @@ function lowerAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], 
   const [rows, columns] = out.symSizes.slice(-2);
   const [positions, depth] = args.key.symSizes.slice(-2);
   const isOne = !weights && keepsRunningSoftmax({ rows, columns, positions, depth }, context.device.capabilities);
-  if (isOne) context.launch(wholeAttention(args, out));
+  if (isOne) context.launch(wholeAttention(args, out, context));
   else lowerInSteps(args, out, weights, context);
 }
 
-function wholeAttention(args: AttentionArgs, out: Tensor): Contraction {
+function wholeAttention(args: AttentionArgs, out: Tensor, context: LoweringContext): Contraction {
   const { q, k, v, mask, view } = headsOf(args);
   const [target, queries, keys, values] = [view(out), q, k, v].map((tensor) => new TensorView(tensor));
   const all = target.axes();
   const batch = all.slice(0, -2);
   const [m, n] = all.slice(-2);
-  const score = scoreOf(args, mask, false);
+  const score = scoreOf(args, mask, false, context);
   const scoreAt = (position: Expr): Expr => {
     const depth = axis('e', queries.sizes.at(-1)!);
     const [x, y] = [queries.at([...batch, m, depth]), keys.at([...batch, position, depth])];
@@ -276,7 +284,7 @@ function lowerInSteps(args: AttentionArgs, out: Tensor, weights: Tensor | undefi
   const { q, k, v, mask, view } = headsOf(args);
   const scores = context.temporary([...q.symSizes.slice(0, -1), k.symSizes[k.dim - 2]], q.dtype);
   const product = { left: q, right: transposeView(k, k.dim - 2, k.dim - 1), out: scores };
-  lowerProduct(label, product, context, undefined, scoreOf(args, mask, !!weights));
+  lowerProduct(label, product, context, undefined, scoreOf(args, mask, !!weights, context));
   const probabilities = weights ? view(weights) : context.temporary(scores.symSizes, q.dtype);
   lowerSoftmax(label, mask ? 'safe_softmax' : 'softmax', scores, scores.dim - 1, probabilities, context);
   lowerProduct(label, { left: probabilities, right: v, out: view(out) }, context);

@@ -11,8 +11,11 @@ import {
   type ScalarType,
   settleAll,
   settle,
+  symEq,
+  symFloorDiv,
   symGe,
   symSub,
+  textOf,
   type SymInt,
   SymNode,
 } from '@cresset/tensor';
@@ -33,7 +36,7 @@ import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder } fro
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { lowerFill, lowerGenerated, fillPieces, writeInPieces } from '../../kernels/fill.ts';
-import { scalarParam } from '../../kernels/loops/pointwise.ts';
+import { argumentParam, scalarParam } from '../../kernels/loops/pointwise.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { defaultDtype, dtypeName, scalarDtype } from '../../kernels/type-promotion.ts';
@@ -85,12 +88,13 @@ function sizedMeta({ size, dtype, memory_format: format }: Sized, defaulted: Sca
   return { sizes: size, dtype: dtype ?? defaulted, ...(strides && { strides }) };
 }
 
-/** Elements all equal to `value`. */
+/** Elements all equal to `value`. @param at which argument the value is; -1 where it is none */
 function filled<Args>(
   schema: string,
   shape: (args: Args) => TensorMeta,
   value: (args: Args) => Scalar,
   forms: Forms & Pick<KernelRule<Args>, 'onExpanded'> = {},
+  at = -1,
 ): OperatorRow {
   return kernel<Args>(schema, {
     shape,
@@ -99,7 +103,8 @@ function filled<Args>(
       // New memory is zero already.
       if (number !== 0n) yield* fillPieces(output, number);
     },
-    lower: (args, [output], context) => lowerFill(output, value(args), context, schema.slice(0, schema.search(/[.(]/))),
+    lower: (args, [output], context) =>
+      lowerFill(output, value(args), context, schema.slice(0, schema.search(/[.(]/)), at),
     readsNoData: true,
     takesSizes: true,
     ...forms,
@@ -239,7 +244,7 @@ function lowerProgression(output: Tensor, start: Scalar, step: Scalar, context: 
 interface Steps extends Options {
   readonly start: Scalar | Tensor;
   readonly end: Scalar | Tensor;
-  readonly steps: number;
+  readonly steps: SymInt;
   readonly base?: number;
   /** Of the form with `out=`. */
   readonly out?: Tensor;
@@ -304,20 +309,21 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
   ].map(([overload, ends]) =>
     kernel<Steps>(`aten::${name}${overload}(${ends}, ${tail}`, {
       shape: (args) => {
-        check(args.steps >= 0, 'number of steps must be non-negative');
+        check(symGe(args.steps, 0), 'number of steps must be non-negative');
         return { sizes: [args.steps], dtype: stepsDtype(args) };
       },
       *host(args, [output]) {
         const [start, end] = boundsOf(args, name);
+        const steps = settle(args.steps);
         const isWhole = isIntegral(output.dtype, true);
         // The only point of a power is its first bound as it was given.
-        const cuts = isWhole && !(name === 'logspace' && args.steps === 1);
+        const cuts = isWhole && !(name === 'logspace' && steps === 1);
         const [a, b] = cuts ? [start, end].map(scalarToBigint) : [start, end];
         const whole = isWhole && name === 'linspace';
         const point =
           name === 'linspace' && isFloatingPoint(output.dtype)
-            ? roundedPoints(Number(a), Number(b), args.steps, output.dtype)
-            : (at: number): Scalar => pointAt(a, b, args.steps, at, whole);
+            ? roundedPoints(Number(a), Number(b), steps, output.dtype)
+            : (at: number): Scalar => pointAt(a, b, steps, at, whole);
         // Points between complex numbers are objects, and a power of one takes a logarithm.
         yield* writeInPieces(output, (at) => value(point(at), args), isComplex(output.dtype) ? 256 : 16);
       },
@@ -325,6 +331,7 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
       // Whole numbers are cut off points in double precision, those of an `out` argument too.
       lowerable: (args) => !isIntegral(args.out?.dtype ?? stepsDtype(args), true),
       readsNoData: overload === '',
+      takesSizes: true,
     }),
   );
 }
@@ -332,24 +339,25 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
 /** As `pointAt`, with ends that may be tensors which only the device has. */
 function lowerSteps(name: string, args: Steps, output: Tensor, context: LoweringContext): void {
   const { start, end, steps, base = 10 } = args;
-  const [from, to] = [start, end].map((value): Expr => {
-    if (!(value instanceof Tensor)) return scalarParam(value, 'float32');
+  const [from, to] = [start, end].map((value, at): Expr => {
+    if (!(value instanceof Tensor)) return argumentParam(context, at, value, 'float32');
     check(value.dim === 0, () => boundsComplaint(name, [start, end]));
     return cast('float', new TensorView(value).at([]));
   });
-  const distance = binary('div', binary('sub', to, from), param('float', Math.max(steps - 1, 1)));
+  const isOne = symEq(steps, 1);
+  const distance = binary('div', binary('sub', to, from), param('float', isOne ? 1 : symSub(steps, 1)));
   lowerGenerated(
     output,
     ([i]) => {
       const at = cast('float', i);
-      const left = binary('sub', param('float', steps - 1), at);
-      const isFirstHalf = binary('lt', at, param('float', Math.floor(steps / 2)));
+      const left = binary('sub', param('float', symSub(steps, 1)), at);
+      const isFirstHalf = binary('lt', at, param('float', symFloorDiv(steps, 2)));
       const point = select(
         isFirstHalf,
         binary('add', from, binary('mul', distance, at)),
         binary('sub', to, binary('mul', distance, left)),
       );
-      const value = steps === 1 ? from : point;
+      const value = isOne ? from : point;
       return name === 'linspace' ? value : binary('pow', param('float', base), value);
     },
     context,
@@ -365,21 +373,23 @@ function powerOfBase(point: Scalar, { base = 10 }: Steps): Scalar {
 }
 
 interface Eye extends Options {
-  readonly n: number;
-  readonly m?: number;
+  readonly n: SymInt;
+  readonly m?: SymInt;
 }
 
 const eyeRow = (schema: string): OperatorRow =>
   kernel<Eye>(schema, {
     shape: ({ n, m = n, dtype }) => {
-      check(n >= 0, `n must be greater or equal to 0, got ${n}`);
-      check(m >= 0, `m must be greater or equal to 0, got ${m}`);
+      Object.entries({ n, m }).forEach(([name, size]) =>
+        check(symGe(size, 0), () => `${name} must be greater or equal to 0, got ${textOf(size)}`),
+      );
       return { sizes: [n, m], dtype: dtype ?? defaultDtype };
     },
-    host: ({ n, m = n }, [output]) =>
-      fillPieces(output.asStrided([Math.min(n, m)], [output.strides[0] + output.strides[1]]), 1n),
+    host: (_, [output]) =>
+      fillPieces(output.asStrided([Math.min(...output.sizes)], [output.strides[0] + output.strides[1]]), 1n),
     lower: (_, [output], context) => lowerGenerated(output, ([i, j]) => binary('eq', i, j), context, 'aten::eye'),
     readsNoData: true,
+    takesSizes: true,
   });
 
 interface Triangle {
@@ -533,16 +543,22 @@ export const creationRows: readonly OperatorRow[] = [
     `aten::full(SymInt[] size, Scalar fill_value, *, ${options}) -> Tensor`,
     (args) => sizedMeta(args, scalarDtype(args.fill_value)),
     filledBy,
+    {},
+    1,
   ),
   filled<Like & Filled>(
     `aten::full_like(Tensor self, Scalar fill_value, *, ${likeOptions}) -> Tensor`,
     likeMeta,
     filledBy,
+    {},
+    1,
   ),
   filled<Like & Sized & Filled>(
     `aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ${options}) -> Tensor`,
     newMeta,
     filledBy,
+    {},
+    2,
   ),
   emptyRow<Sized>(`aten::empty.memory_format(SymInt[] size, *, ${likeOptions}) -> Tensor`, sizedMeta),
   emptyRow<Like>(`aten::empty_like(Tensor self, *, ${likeOptions}) -> Tensor`, likeMeta),

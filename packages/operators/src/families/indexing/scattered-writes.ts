@@ -74,7 +74,7 @@ export function lowerScatteredWrites(
   if (!includesSelf) store(output, neutralOf(how, output.dtype));
   store(output, value, functions[how]);
   if (how !== 'mean') return;
-  const counts = context.temporary(output.sizes, 'int32');
+  const counts = context.temporary(output.symSizes, 'int32');
   lowerFill(counts, 0n, context, label);
   store(counts, constant('i32', 1), 'sum');
   const [target, hits] = [output, counts].map((tensor) => new TensorView(tensor));

@@ -1,4 +1,4 @@
-import { isFloatingPoint, type Tensor, scratch } from '@cresset/tensor';
+import { isFloatingPoint, scratch, symEq, symGt, symSame, type Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -42,32 +42,31 @@ function nllShape(args: NllArgs): TensorMeta {
   const { self, target, weight, reduction } = args;
   check(self.dim > 0, () => `Expected 1 or more dimensions (got ${self.dim})`);
   check(
-    self.dim !== 1 || target.numel === 1,
+    self.dim !== 1 || symEq(target.symNumel, 1),
     () => `For 1D input, 1D target must have size 1, but got target size: ${target.sizes[0]}`,
   );
   check(self.dim > 2 || target.dim < 2, '0D or 1D target tensor expected, multi-target not supported');
   const { scores, classes } = batched(args);
   check(
-    scores.sizes[0] === classes.sizes[0],
+    symEq(scores.symSizes[0], classes.symSizes[0]),
     () => `Expected input batch_size (${scores.sizes[0]}) to match target batch_size (${classes.sizes[0]}).`,
   );
   check(
     target.dtype === 'int64' || target.dtype === 'uint8',
     () => `expected target dtype to be Long or Byte, but got ${dtypeName(target.dtype)}`,
   );
-  const positions = scores.sizes.toSpliced(1, 1);
   check(
-    positions.length === classes.dim && positions.every((size, dim) => size === classes.sizes[dim]),
+    symSame(scores.symSizes.toSpliced(1, 1), classes.symSizes),
     () => `size mismatch (got input: ${sizesText(self.sizes)} , target: ${sizesText(target.sizes)}`,
   );
   check(
-    weight === null || weight.numel === scores.sizes[1],
+    weight === null || symEq(weight.symNumel, scores.symSizes[1]),
     () =>
       `weight tensor should be defined either for all ${scores.sizes[1]} classes or no classes but got weight tensor of shape: ${sizesText(weight!.sizes)}`,
   );
   const kernelName = self.dim > 2 ? 'nll_loss2d_forward_out_frame' : 'nll_loss_out_frame';
   if (!isFloatingPoint(self.dtype)) throw notImplementedFor(kernelName, dtypeName(self.dtype));
-  return { sizes: reduction === 0 ? target.sizes : [], dtype: self.dtype };
+  return { sizes: reduction === 0 ? target.symSizes : [], dtype: self.dtype };
 }
 
 /** An element as it is, where numbers of 64 bits were read as floats. */
@@ -115,8 +114,8 @@ function lowerNll(label: string, args: NllArgs, [out, totalWeight]: readonly Ten
     void stores.push({ operand: view.operand, offset: view.offsetAt(index), value });
   const own = cast('i32', targets.at(axes));
   const counts = binary('ne', own, indexParam(args.ignore_index));
-  const outside = binary('or', binary('lt', own, indexParam(0)), binary('ge', own, indexParam(scores.sizes[1])));
-  if (classes.numel > 0) {
+  const outside = binary('or', binary('lt', own, indexParam(0)), binary('ge', own, indexParam(scores.symSizes[1])));
+  if (symGt(classes.symNumel, 0)) {
     const faults = context.faults(binary('and', counts, outside), own, 'Target % is out of bounds.', 'IndexError');
     context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: faults });
   }
@@ -125,7 +124,7 @@ function lowerNll(label: string, args: NllArgs, [out, totalWeight]: readonly Ten
     return reduce('sum', reduced, at(reduced)[pick]);
   };
   if (args.reduction === 0) {
-    if (out.numel === 0) return;
+    if (symEq(out.symNumel, 0)) return;
     store(target, axes, at(axes).loss);
     if (totalWeight) throw new TypeError('without a reduction there is no total weight to store');
     context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });

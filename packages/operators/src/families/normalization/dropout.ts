@@ -1,11 +1,11 @@
 import { contiguousStrides, isComplex, isFloatingPoint, type Tensor, scratch } from '@cresset/tensor';
-import { binary, constant, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
+import { binary, constant, param, select, TensorView, type Expr, type ParamExpr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { assertNoInternalOverlap } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { uniformAt, uniformExpr } from '../../kernels/numbers/random-stream.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import type { HostContext, LoweringContext, OperatorRow } from '../../table/row.ts';
+import type { HostContext, LoweringContext, OperatorRow, Scalar } from '../../table/row.ts';
 import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
 import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
 
@@ -88,7 +88,10 @@ function lowerDrop(kind: Kind, input: Tensor, p: number, outs: readonly Tensor[]
   checkNoise(kind, input, p);
   const stream = context.generator.stream(input.numel / size);
   // Another probability makes other numbers of the same kernel.
-  const number = (of: (p: number) => number): Expr => context.openParam?.(1, of, isInside) ?? param('float', of(p));
+  const number = (of: (p: number) => number): Expr => {
+    const paramOf = (value: Scalar): ParamExpr => param('float', of(value as number));
+    return context.openParam?.(1, paramOf, (value) => check(isInside(value as number), '')) ?? paramOf(p);
+  };
   const factor = (name: keyof Factors): Expr => number((value) => factorsOf(kind, value)[name]);
   const [source, target, mask] = [input, ...outs].map((tensor) => new TensorView(tensor));
   const axes = target.axes();

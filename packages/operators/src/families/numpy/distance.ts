@@ -1,5 +1,5 @@
 import { repeat } from '../../kernels/loops/pieces.ts';
-import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, symEq, textOf, type Tensor } from '@cresset/tensor';
 import { axis, binary, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { byLowering } from '../../kernels/nests/by-lowering.ts';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
@@ -34,8 +34,11 @@ function distanceOf(p: number, length: number, difference: (k: number) => number
 function cdistShape({ x1, x2, p }: CdistArgs): TensorMeta {
   check(x1.dim >= 2, () => `cdist only supports at least 2D tensors, X1 got: ${x1.dim}D`);
   check(x2.dim >= 2, () => `cdist only supports at least 2D tensors, X2 got: ${x2.dim}D`);
-  const [columns1, columns2] = [x1.sizes[x1.dim - 1], x2.sizes[x2.dim - 1]];
-  check(columns1 === columns2, () => `X1 and X2 must have the same number of columns. X1: ${columns1} X2: ${columns2}`);
+  const [columns1, columns2] = [x1.symSizes[x1.dim - 1], x2.symSizes[x2.dim - 1]];
+  check(
+    symEq(columns1, columns2),
+    () => `X1 and X2 must have the same number of columns. X1: ${textOf(columns1)} X2: ${textOf(columns2)}`,
+  );
   check(p >= 0, 'cdist only supports non-negative p values');
   for (const [name, tensor] of [
     ['X1', x1],
@@ -46,16 +49,16 @@ function cdistShape({ x1, x2, p }: CdistArgs): TensorMeta {
       () => `cdist only supports floating-point dtypes, ${name} got: ${dtypeName(tensor.dtype)}`,
     );
   }
-  const batch = broadcastSizes(x1.sizes.slice(0, -2), x2.sizes.slice(0, -2));
-  return { sizes: [...batch, x1.sizes[x1.dim - 2], x2.sizes[x2.dim - 2]], dtype: x1.dtype };
+  const batch = broadcastSizes(x1.symSizes.slice(0, -2), x2.symSizes.slice(0, -2));
+  return { sizes: [...batch, x1.symSizes[x1.dim - 2], x2.symSizes[x2.dim - 2]], dtype: x1.dtype };
 }
 
 function lowerCdist({ x1, x2, p }: CdistArgs, [out]: readonly Tensor[], context: LoweringContext): void {
-  if (out.numel === 0) return;
-  const batch = out.sizes.slice(0, -2);
+  if (symEq(out.symNumel, 0)) return;
+  const batch = out.symSizes.slice(0, -2);
   const target = new TensorView(out);
-  const a = new TensorView(expand(x1, [...batch, ...x1.sizes.slice(-2)]));
-  const b = new TensorView(expand(x2, [...batch, ...x2.sizes.slice(-2)]));
+  const a = new TensorView(expand(x1, [...batch, ...x1.symSizes.slice(-2)]));
+  const b = new TensorView(expand(x2, [...batch, ...x2.symSizes.slice(-2)]));
   const axes = target.axes();
   const outer = axes.slice(0, -2);
   const [i, j] = axes.slice(-2);

@@ -50,7 +50,7 @@ function checkSubtraction(dtype: ScalarType, args: PointwiseArguments): void {
 }
 
 /** Of sums and differences. */
-const weighed = { dtype: 'promote', apart: ['alpha'], refusesByKind: true } as const;
+const weighed = { dtype: 'promote', apart: ['alpha'] } as const;
 
 export const addition: PointwiseRule = {
   ...weighed,

@@ -74,7 +74,7 @@ export function antialiasedExpr(
   const sample = (dim: number, at: readonly Expr[]): Expr => {
     if (dim === dimensions.length) return element(at);
     const dimension = dimensions[dim];
-    const scale = pixelScale(dimension, dtype);
+    const scale = settle(pixelScale(dimension, dtype));
     const stretch = Math.max(scale, 1);
     const reach = filters[filter].support * stretch;
     const center = mul(floatParam(scale), add(cast('float', outputs[dim]), float(0.5)));

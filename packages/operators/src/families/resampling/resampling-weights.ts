@@ -1,4 +1,13 @@
-import { settle, symEq, symSub, type ScalarType, type SymInt } from '@cresset/tensor';
+import {
+  settle,
+  symEq,
+  symFunction,
+  symGt,
+  symSub,
+  type ScalarType,
+  type SymFloat,
+  type SymInt,
+} from '@cresset/tensor';
 import { binary, cast, unary, type Expr } from '@cresset/tensorexpr';
 import { add, float, floatParam, indexParam, index, mul, sub } from '../../kernels/expressions.ts';
 
@@ -23,19 +32,23 @@ export interface Tap {
 
 const cubicA = -0.75;
 
+const ratio = (a: SymInt, b: SymInt): SymFloat => symFunction('float', 'ratio', [a, b], (x, y) => x / y);
+
 /** Distance in the input between neighbouring outputs (area_pixel_compute_scale), in double precision. */
-export function exactPixelScale({ mode, inputSize, outputSize, alignCorners, scale }: ResamplingDimension): number {
+export function exactPixelScale({ mode, inputSize, outputSize, alignCorners, scale }: ResamplingDimension): SymFloat {
   if (alignCorners && (mode === 'linear' || mode === 'cubic')) {
-    const last = settle(outputSize) - 1;
-    return last > 0 ? (settle(inputSize) - 1) / last : 0;
+    const last = symSub(outputSize, 1);
+    return symGt(last, 0) ? ratio(symSub(inputSize, 1), last) : 0;
   }
-  return scale !== null && scale > 0 ? 1 / scale : settle(inputSize) / settle(outputSize);
+  return scale !== null && scale > 0 ? 1 / scale : ratio(inputSize, outputSize);
 }
 
 /** The same as PyTorch has it: in the precision of the elements where these are weighted, and as a float32 number where one of them is chosen. */
-export function pixelScale(dimension: ResamplingDimension, dtype: ScalarType): number {
+export function pixelScale(dimension: ResamplingDimension, dtype: ScalarType): SymFloat {
   const scale = exactPixelScale(dimension);
-  return dtype === 'float64' && !dimension.mode.startsWith('nearest') ? scale : Math.fround(scale);
+  return dtype === 'float64' && !dimension.mode.startsWith('nearest')
+    ? scale
+    : symFunction('float', 'single', [scale], Math.fround);
 }
 
 const clamp = (value: number, most: number): number => Math.min(Math.max(value, 0), most);

@@ -3,6 +3,7 @@ import {
   isFloatingPoint,
   scratch,
   settle,
+  symFunction,
   symEq,
   symGt,
   symLe,
@@ -90,7 +91,9 @@ function dimensionsOf(method: Method, args: UpsampleArgs): ResamplingDimension[]
 
 /** A size times a factor, rounded down; a factor that is no whole number goes by the number of the size. */
 const scaled = (size: SymInt, factor: number): SymInt =>
-  Number.isInteger(factor) ? symMul(size, factor) : Math.floor(settle(size) * factor);
+  Number.isInteger(factor)
+    ? symMul(size, factor)
+    : symFunction('int', 'floor', [size, factor], (own, by) => Math.floor(own * by));
 
 /** What PyTorch calls the kernel that lacks a dtype. */
 function kernelName({ mode, rank, antialias }: Method): string {
@@ -148,7 +151,7 @@ function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces 
     for (const dimension of dimensions.toReversed()) {
       const [inputSize, outputSize] = [dimension.inputSize, dimension.outputSize].map(settle);
       if (inputSize !== outputSize) {
-        const { taps, round } = byteTaps(tapsOf(method, dimension, exactPixelScale(dimension)));
+        const { taps, round } = byteTaps(tapsOf(method, dimension, settle(exactPixelScale(dimension))));
         const exact = yield* resampleDimension(values, taps, inputSize, inner);
         values = yield* filled(scratch(Float64Array, exact.length), 4, (at) => round(exact[at]));
       }
@@ -157,7 +160,7 @@ function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces 
   } else {
     for (const [at, dimension] of dimensions.entries()) {
       const inner = input.sizes.slice(3 + at).reduce((product, size) => product * size, 1);
-      const taps = tapsOf(method, dimension, pixelScale(dimension, input.dtype));
+      const taps = tapsOf(method, dimension, settle(pixelScale(dimension, input.dtype)));
       values = yield* resampleDimension(values, taps, settle(dimension.inputSize), inner);
     }
   }

@@ -1,5 +1,5 @@
 import { repeat, type Pieces, TURN_SIZE } from '../../kernels/loops/pieces.ts';
-import { isIntegral, settle, symEq, symLe, Tensor, type ScalarType } from '@cresset/tensor';
+import { isIntegral, settle, symEq, symGt, symLe, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, cast, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
@@ -117,9 +117,9 @@ function scatterRule<Args extends Indexed>(
       checkIndexType('scatter', index);
       const values = source(args);
       if (values instanceof Tensor) checkScatterSource(args, values);
-      else if (index.numel > 0) checkScalarFits(values, self.dtype);
+      else if (symGt(index.symNumel, 0)) checkScalarFits(values, self.dtype);
       combination(args);
-      return { sizes: self.sizes, dtype: self.dtype };
+      return { sizes: self.symSizes, dtype: self.dtype };
     },
     *host(args, [output]) {
       const { self, dim, index } = args;
@@ -135,20 +135,20 @@ function scatterRule<Args extends Indexed>(
     lowerable: (args) => {
       const { self, dim, index } = args;
       const how = combination(args);
-      return isGatherable(self, index.sizes[wrapDim(dim, self.dim)] ?? 1, how) || isScatterable(self.dtype, how);
+      return isGatherable(self, index.symSizes[wrapDim(dim, self.dim)] ?? 1, how) || isScatterable(self.dtype, how);
     },
     lower: (args, [given], context) => {
       const { dim } = args;
       const [self, index, output] = [args.self, args.index, given].map(asLine);
       const wrapped = wrapDim(dim, self.dim);
-      const size = self.sizes[wrapped];
+      const size = self.symSizes[wrapped];
       launchPositionCheck(index, 0, size, outOfBounds(wrapped, size), context, 'RuntimeError');
       const from = source(args);
       const values = from instanceof Tensor ? asLine(from) : from;
       const how = combination(args);
       const includes = includesSelf(args);
-      if (output.numel === 0) return;
-      if (!isGatherable(self, index.sizes[wrapped], how)) {
+      if (symEq(output.symNumel, 0)) return;
+      if (!isGatherable(self, index.symSizes[wrapped], how)) {
         const places = elementPlaces(self, wrapped, index);
         const value =
           values instanceof Tensor ? new TensorView(values).at(places.axes) : scalarParam(values, self.dtype);
@@ -165,7 +165,7 @@ function scatterRule<Args extends Indexed>(
 
 function checkScatterSource({ self, dim, index }: Indexed, source: Tensor): void {
   check(self.dtype === source.dtype, 'scatter(): Expected self.dtype to be equal to src.dtype');
-  if (index.numel === 0) return;
+  if (symEq(index.symNumel, 0)) return;
   const wrapped = wrapDim(dim, self.dim);
   check(
     Math.max(index.dim, 1) === Math.max(self.dim, 1),
@@ -175,10 +175,11 @@ function checkScatterSource({ self, dim, index }: Indexed, source: Tensor): void
     Math.max(index.dim, 1) === Math.max(source.dim, 1),
     'Index tensor must have the same number of dimensions as src tensor',
   );
-  const fits = index.sizes.every((size, at) => (at === wrapped || size <= self.sizes[at]) && size <= source.sizes[at]);
+  const [own, given] = [self.symSizes, source.symSizes];
   check(
-    fits,
-    `Expected index ${text(index.sizes)} to be no larger than self ${text(self.sizes)} apart from dimension ${wrapped} and to be no larger size than src ${text(source.sizes)}`,
+    index.symSizes.every((size, at) => (at === wrapped || symLe(size, own[at])) && symLe(size, given[at])),
+    () =>
+      `Expected index ${text(index.sizes)} to be no larger than self ${text(self.sizes)} apart from dimension ${wrapped} and to be no larger size than src ${text(source.sizes)}`,
   );
 }
 
@@ -268,7 +269,7 @@ export interface Reduced {
 }
 
 export const sameAsSelf = ({ self }: { readonly self: Tensor }): TensorMeta => ({
-  sizes: self.sizes,
+  sizes: self.symSizes,
   dtype: self.dtype,
 });
 

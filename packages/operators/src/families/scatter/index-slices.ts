@@ -1,4 +1,15 @@
-import { symSame, Complex, isComplex, Tensor, scratch } from '@cresset/tensor';
+import {
+  symEq,
+  symMul,
+  symNe,
+  symSame,
+  textOf,
+  Complex,
+  isComplex,
+  Tensor,
+  scratch,
+  type SymInt,
+} from '@cresset/tensor';
 import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
@@ -9,7 +20,7 @@ import { checkValueFits } from '../../kernels/numbers/scalar-range.ts';
 import type { LoweringContext, OperatorRow, Scalar } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { scalarParam } from '../../kernels/loops/pointwise.ts';
+import { argumentParam, scalarParam } from '../../kernels/loops/pointwise.ts';
 import { elementCombiner, operandReader, type Combination, offsetsInPieces } from '../indexing/element-moves.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from '../indexing/gathered-writes.ts';
 import { launchPositionCheck, outOfBounds as complaintOf, outOfBoundsAt } from '../indexing/position-faults.ts';
@@ -55,7 +66,8 @@ function* combineSlices(
 
 const isScattered = (self: Tensor, index: Tensor): boolean => self.dim > 1 && index.dtype === 'int64';
 
-const sizesBeside = ({ sizes }: Tensor, dim: number): readonly number[] => sizes.filter((_, at) => at !== dim);
+const sizesBeside = ({ symSizes: sizes }: Tensor, dim: number): readonly SymInt[] =>
+  sizes.filter((_, at) => at !== dim);
 
 /** Throws what index_add and index_reduce say of an index, a source or both that do not fit (index_func_meta_impl). */
 function checkIndexSource(name: string, { self, dim, index, source }: IndexSource): void {
@@ -75,9 +87,10 @@ function checkIndexSource(name: string, { self, dim, index, source }: IndexSourc
       `${name}(): Index is supposed to be a vector, but got dim: ${index.dim} with type: ${dtypeName(index.dtype)} and size: ${text(index.sizes)}`,
     'IndexError',
   );
-  if (source.dim === 0 && index.numel !== 1) wrapDimOfRanked(wrapped, 0);
+  const count = index.symNumel;
+  if (source.dim === 0 && symNe(count, 1)) wrapDimOfRanked(wrapped, 0);
   check(
-    source.dim === 0 || wrapped >= source.dim || index.numel === source.sizes[wrapped],
+    source.dim === 0 || wrapped >= source.dim || symEq(count, source.symSizes[wrapped]),
     () =>
       `${name}(): Number of indices (${index.numel}) should be equal to source.size(dim): (${source.sizes[wrapped]}), for dim: ${wrapped}`,
   );
@@ -93,7 +106,7 @@ function checkCopied({ self, dim, index, source }: IndexSource): void {
   const wrapped = wrapDim(dim, self.dim);
   check(index.dim <= 1, () => `index_copy_(): Index should have dimension 1 or 0 (got ${index.dim})`, 'IndexError');
   check(
-    source.dim > 0 || index.numel === 1,
+    source.dim > 0 || symEq(index.symNumel, 1),
     () => `index_copy_(): When source is scalar, index should have one element (got ${index.numel})`,
     'IndexError',
   );
@@ -116,10 +129,10 @@ function checkCopied({ self, dim, index, source }: IndexSource): void {
   check(
     symSame(own, other),
     () =>
-      `index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ${own.join(' ')} at dimension ${wrapped} and source slice shape: ${other.join(' ')} at dimension 0.`,
+      `index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ${own.map(textOf).join(' ')} at dimension ${wrapped} and source slice shape: ${other.map(textOf).join(' ')} at dimension 0.`,
   );
   check(
-    source.dim === 0 || index.numel === source.sizes[wrapped],
+    source.dim === 0 || symEq(index.symNumel, source.symSizes[wrapped]),
     () =>
       `index_copy_(): Number of indices (${index.numel}) should be equal to source.size(dim) (${source.sizes[wrapped]})`,
     'IndexError',
@@ -174,10 +187,11 @@ function lowerSlices(
   how: Combination | 'mean' | null = null,
   includesSelf = true,
 ): void {
-  if (output.numel === 0) return;
+  if (symEq(output.symNumel, 0)) return;
+  const count = positions.symNumel;
   // A single slice meets no other: where the rest stays as it is, only that is written.
-  const isAlone = self === output && positions.numel === 1 && isScatterable(self.dtype, how);
-  if (!isAlone && isGatherable(self, positions.numel, how)) {
+  const isAlone = self === output && symEq(count, 1) && isScatterable(self.dtype, how);
+  if (!isAlone && isGatherable(self, count, how)) {
     const writes = sliceWrites(self, dim, positions, value, how, includesSelf);
     lowerGatheredWrites(self, output, writes, context, label);
     return;
@@ -204,14 +218,23 @@ export const indexSliceRows: readonly OperatorRow[] = [
     lower: ({ dim, index, alpha, ...args }, outputs, context) => {
       const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
       const wrapped = wrapDim(dim, self.dim);
-      const size = self.sizes[wrapped];
+      const size = self.symSizes[wrapped];
       if (isScattered(args.self, index)) {
         launchPositionCheck(index, 0, size, complaintOf(wrapped, size), context, 'RuntimeError');
       } else launchPositionCheck(index, 0, size, outOfRange, context);
       const element = elementsAlong(source, wrapped);
-      const factor = scalarParam(alpha, self.dtype);
+      const factor = argumentParam(context, 4, alpha, self.dtype);
       const scaled = (k: Expr, axes: readonly AxisExpr[]): Expr => binary('mul', element(k, axes), factor);
-      lowerSlices(self, wrapped, index, alpha === 1n ? element : scaled, output, context, 'aten::index_add', 'sum');
+      lowerSlices(
+        self,
+        wrapped,
+        index,
+        alpha === 1n && !factor.open ? element : scaled,
+        output,
+        context,
+        'aten::index_add',
+        'sum',
+      );
     },
   }),
   kernel('aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor', {
@@ -237,7 +260,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
     lower: ({ dim, index, ...args }, outputs, context) => {
       const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
       const wrapped = wrapDim(dim, self.dim);
-      const { text, size } = complaintOf(wrapped, self.sizes[wrapped]);
+      const { text, size } = complaintOf(wrapped, self.symSizes[wrapped]);
       launchPositionCheck(index, 0, size, { text: `index_copy_(): ${text}`, size }, context);
       lowerSlices(self, wrapped, index, elementsAlong(source, wrapped), output, context, 'aten::index_copy');
     },
@@ -275,8 +298,8 @@ export const indexSliceRows: readonly OperatorRow[] = [
         const [self, output] = [args.self, outputs[0]].map(asLine);
         const filling = value instanceof Tensor ? new TensorView(value).at([]) : scalarParam(value, self.dtype);
         const wrapped = wrapDim(dim, self.dim);
-        const size = self.sizes[wrapped];
-        launchPositionCheck(index, -size, size, complaintOf(wrapped, size), context);
+        const size = self.symSizes[wrapped];
+        launchPositionCheck(index, symMul(size, -1), size, complaintOf(wrapped, size), context);
         lowerSlices(self, wrapped, index, () => filling, output, context, 'aten::index_fill');
       },
     }),
@@ -325,13 +348,13 @@ export const indexSliceRows: readonly OperatorRow[] = [
       },
       lowerable: ({ self, index, reduce }) => {
         const how = reduction({ reduce });
-        return isGatherable(self, index.numel, how) || isScatterable(self.dtype, how);
+        return isGatherable(self, index.symNumel, how) || isScatterable(self.dtype, how);
       },
       lower: ({ dim, index, reduce, include_self: includesSelf, ...args }, outputs, context) => {
         const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
         const wrapped = wrapDim(dim, self.dim);
-        const size = self.sizes[wrapped];
-        if (!includesSelf) launchPositionCheck(index, -size, size, complaintOf(wrapped, size), context);
+        const size = self.symSizes[wrapped];
+        if (!includesSelf) launchPositionCheck(index, symMul(size, -1), size, complaintOf(wrapped, size), context);
         launchPositionCheck(index, 0, size, outOfRange, context);
         const element = elementsAlong(source, wrapped);
         const how = reduction({ reduce });

@@ -1,4 +1,4 @@
-import type { Tensor } from '@cresset/tensor';
+import { symLt, type Tensor } from '@cresset/tensor';
 import { binary, param, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { wrapped, type GatheredWrites } from '../indexing/gathered-writes.ts';
 import { wrappedPlace, type ScatteredWrites } from '../indexing/scattered-writes.ts';
@@ -13,7 +13,7 @@ export function elementPlaces(
 ): Pick<ScatteredWrites, 'axes' | 'place' | 'isInside'> {
   const view = new TensorView(index);
   const axes = view.axes();
-  const { at, isInside } = wrappedPlace(view.at(axes), self.sizes[dim], false);
+  const { at, isInside } = wrappedPlace(view.at(axes), self.symSizes[dim], false);
   return { axes, place: axes.with(dim, at as AxisExpr), isInside };
 }
 
@@ -25,9 +25,9 @@ export function slicePlaces(
   mayBeNegative = false,
 ): Pick<ScatteredWrites, 'axes' | 'place' | 'isInside'> {
   const vector = new TensorView(positions.dim === 0 ? positions.asStrided([1], [0]) : positions);
-  const whole = self.asStrided(self.sizes.with(dim, positions.numel), self.strides);
+  const whole = self.asStrided(self.symSizes.with(dim, positions.symNumel), self.symStrides);
   const axes = new TensorView(whole).axes();
-  const { at, isInside } = wrappedPlace(vector.at([axes[dim]]), self.sizes[dim], mayBeNegative);
+  const { at, isInside } = wrappedPlace(vector.at([axes[dim]]), self.symSizes[dim], mayBeNegative);
   return { axes, place: axes.with(dim, at as AxisExpr), isInside };
 }
 
@@ -41,14 +41,14 @@ export function elementWrites(
   includesSelf: boolean,
 ): GatheredWrites {
   const indices = new TensorView(given);
-  const size = param('i32', self.sizes[dim]);
+  const size = param('i32', self.symSizes[dim]);
   return {
-    count: given.sizes[dim],
+    count: given.symSizes[dim],
     isMeant: (k, axes) => {
       let isMeant = binary('eq', wrapped(indices.at(axes.map((own, at) => (at === dim ? k : own))), size), axes[dim]);
       // The index may be smaller than the tensor in the other dimensions.
       axes.forEach((own, at) => {
-        if (at !== dim && given.sizes[at] < self.sizes[at])
+        if (at !== dim && symLt(given.symSizes[at], self.symSizes[at]))
           isMeant = binary('and', binary('lt', own, indices.sizes[at]), isMeant);
       });
       return isMeant;

@@ -1,4 +1,4 @@
-import { giveUpScratch, type HostArray, type Tensor } from '@cresset/tensor';
+import { giveUpScratch, symGe, symGt, symLe, type HostArray, type Tensor } from '@cresset/tensor';
 import { decomposed, kernel } from '../../table/builders.ts';
 import { reducedSizes, wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
@@ -68,10 +68,10 @@ const kthvalue = kernel<KthvalueArgs>(
     mayShare: () => ({ self: 'nothing' }),
     shape({ self, k, dim, keepdim }) {
       const at = wrapDim(dim, self.dim);
-      const size = self.sizes[at] ?? 1;
-      check(size > 0, () => `kthvalue(): Expected reduction dim ${at} to have non-zero size.`, 'IndexError');
-      check(k >= 1 && k <= size, () => `kthvalue(): selected number k out of range for dimension ${at}`);
-      const sizes = self.dim === 0 ? [] : reducedSizes(self.sizes, [at], keepdim);
+      const size = self.symSizes[at] ?? 1;
+      check(symGt(size, 0), () => `kthvalue(): Expected reduction dim ${at} to have non-zero size.`, 'IndexError');
+      check(symGe(k, 1) && symLe(k, size), () => `kthvalue(): selected number k out of range for dimension ${at}`);
+      const sizes = self.dim === 0 ? [] : reducedSizes(self.symSizes, [at], keepdim);
       return [
         { sizes, dtype: self.dtype },
         { sizes, dtype: 'int64' },

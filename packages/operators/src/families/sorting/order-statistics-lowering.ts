@@ -1,4 +1,4 @@
-import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, symEq, type Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -32,12 +32,12 @@ interface SortedLines {
 function sortedLines(self: Tensor, dim: number | null, label: string, context: LoweringContext): SortedLines {
   let lines = self;
   if (dim === null || self.dim === 0) {
-    const flat = context.temporary(self.sizes, self.dtype);
+    const flat = context.temporary(self.symSizes, self.dtype);
     lowerCopy(flat, self, context, label);
-    lines = flat.asStrided([self.numel], [1]);
+    lines = flat.asStrided([self.symNumel], [1]);
   } else lines = movedim(self, [dim], [-1]);
-  const values = context.temporary(lines.sizes, lines.dtype);
-  const places = context.temporary(lines.sizes, 'int64');
+  const values = context.temporary(lines.symSizes, lines.dtype);
+  const places = context.temporary(lines.symSizes, 'int64');
   lowerSort(label, lines, lines.dim - 1, false, 0, values, places, context);
   const read = new TensorView(lines);
   return {
@@ -45,7 +45,7 @@ function sortedLines(self: Tensor, dim: number | null, label: string, context: L
     places,
     missing(axes) {
       if (!isFloatingPoint(self.dtype)) return index(0);
-      const at = axis('n', param('i32', lines.sizes.at(-1)!));
+      const at = axis('n', param('i32', lines.symSizes.at(-1)!));
       return reduce('sum', [at], select(unary('isnan', read.at([...axes, at])), index(1), index(0)));
     },
   };
@@ -54,8 +54,8 @@ function sortedLines(self: Tensor, dim: number | null, label: string, context: L
 /** Views of results without the dimension that was reduced and kept. */
 const withoutKept = (output: Tensor, lines: number, dim: number | null): Tensor =>
   dim === null || output.dim === lines
-    ? output.asStrided(dim === null ? [] : output.sizes, dim === null ? [] : output.strides)
-    : output.asStrided(output.sizes.toSpliced(dim, 1), output.strides.toSpliced(dim, 1));
+    ? output.asStrided(dim === null ? [] : output.symSizes, dim === null ? [] : output.symStrides)
+    : output.asStrided(output.symSizes.toSpliced(dim, 1), output.symStrides.toSpliced(dim, 1));
 
 /** The lower one of the two in the middle; NaN where there is one, the first, unless those are left out. */
 export function lowerMedian(
@@ -66,9 +66,9 @@ export function lowerMedian(
   [values, indices]: readonly Tensor[],
   context: LoweringContext,
 ): void {
-  if (values.numel === 0) return;
+  if (symEq(values.symNumel, 0)) return;
   const sorted = sortedLines(self, dim, label, context);
-  const length = sorted.values.sizes.at(-1)!;
+  const length = sorted.values.symSizes.at(-1)!;
   const outputs = [values, ...(indices ? [indices] : [])].map((output) =>
     withoutKept(output, sorted.values.dim - 1, self.dim === 0 ? null : dim),
   );
@@ -97,15 +97,15 @@ export function lowerQuantile(
   output: Tensor,
   context: LoweringContext,
 ): void {
-  if (output.numel === 0) return;
+  if (symEq(output.symNumel, 0)) return;
   const sorted = sortedLines(self, dim, label, context);
   const lead = typeof points !== 'number' && points.dim === 1 ? 1 : 0;
-  const shown = output.asStrided(output.sizes.slice(lead), output.strides.slice(lead));
+  const shown = output.asStrided(output.symSizes.slice(lead), output.symStrides.slice(lead));
   const kept = withoutKept(shown, sorted.values.dim - 1, self.dim === 0 ? null : dim);
   const target = new TensorView(
     output.asStrided(
-      [...output.sizes.slice(0, lead), ...kept.sizes],
-      [...output.strides.slice(0, lead), ...kept.strides],
+      [...output.symSizes.slice(0, lead), ...kept.symSizes],
+      [...output.symStrides.slice(0, lead), ...kept.symStrides],
     ),
   );
   const axes = target.axes();
@@ -113,8 +113,8 @@ export function lowerQuantile(
   const q =
     typeof points === 'number' ? param('float', points) : cast('float', new TensorView(points).at(axes.slice(0, lead)));
   const missing = sorted.missing(lines);
-  const count = sub(indexParam(sorted.values.sizes.at(-1)!), missing);
-  const rank = mul(q, cast('float', sub(ignoresNaN ? count : indexParam(sorted.values.sizes.at(-1)!), index(1))));
+  const count = sub(indexParam(sorted.values.symSizes.at(-1)!), missing);
+  const rank = mul(q, cast('float', sub(ignoresNaN ? count : indexParam(sorted.values.symSizes.at(-1)!), index(1))));
   const view = new TensorView(sorted.values);
   const valueAt = (place: Expr): Expr => view.at([...lines, binary('max', cast('i32', place), index(0))]);
   const [below, above] = [unary('floor', rank), unary('ceil', rank)];

@@ -1,4 +1,4 @@
-import { scratch, Tensor, type ScalarType } from '@cresset/tensor';
+import { scratch, symGt, symNe, Tensor, type ScalarType, type SymInt } from '@cresset/tensor';
 import { binary, constant, TensorView, unary } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { contiguousInPieces } from '../../kernels/copy.ts';
@@ -52,9 +52,9 @@ function* numbersIn(group: Float64Array): Pieces<number> {
   return count;
 }
 
-function groupSizes({ self, dim, keepdim }: Along): number[] {
-  if (dim === undefined || dim === null) return keepdim ? self.sizes.map(() => 1) : [];
-  return self.dim === 0 ? [] : reducedSizes(self.sizes, [wrapDim(dim, self.dim)], keepdim === true);
+function groupSizes({ self, dim, keepdim }: Along): SymInt[] {
+  if (dim === undefined || dim === null) return keepdim ? self.symSizes.map(() => 1) : [];
+  return self.dim === 0 ? [] : reducedSizes(self.symSizes, [wrapDim(dim, self.dim)], keepdim === true);
 }
 
 /** A value of a group and where it is. */
@@ -93,7 +93,7 @@ function alongMeta(name: string, args: Along): TensorMeta[] {
   const { self, dim } = args;
   const at = wrapDim(dim!, self.dim);
   check(
-    self.dim === 0 || self.sizes[at] !== 0,
+    self.dim === 0 || symNe(self.symSizes[at], 0),
     `${name}(): Expected reduction dim ${at} to have non-zero size.`,
     'IndexError',
   );
@@ -137,7 +137,7 @@ const medianRows = (name: 'median' | 'nanmedian'): OperatorRow[] => {
         yield* writeInPieces(output, () => found?.value ?? nanAsInteger[output.dtype] ?? NaN);
       },
       lower: ({ self }, outputs, context) => lowerMedian(label, self, null, ignoresNaN, outputs, context),
-      lowerable: ({ self }) => self.numel > 0,
+      lowerable: ({ self }) => symGt(self.symNumel, 0),
       out: true,
     }),
     alongRow(`${name}.dim`, 'int dim', find, 'dim_values', ({ self, dim }, outputs, context) =>
@@ -154,7 +154,7 @@ interface Quantile extends Along {
 const interpolations = ['linear', 'lower', 'higher', 'midpoint', 'nearest'];
 
 function checkQuantile(name: string, { self, q, interpolation }: Quantile): void {
-  check(self.numel > 0, `${name}() input tensor must be non-empty`);
+  check(symGt(self.symNumel, 0), `${name}() input tensor must be non-empty`);
   check(
     self.dtype === 'float32' || self.dtype === 'float64',
     `${name}() input tensor must be either float or double dtype`,
@@ -194,7 +194,7 @@ function quantileRow(name: 'quantile' | 'nanquantile', form: '' | '.scalar'): Op
     {
       shape: (args) => {
         checkQuantile(name, args);
-        const lead = args.q instanceof Tensor && args.q.dim === 1 ? [args.q.numel] : [];
+        const lead = args.q instanceof Tensor && args.q.dim === 1 ? [args.q.symNumel] : [];
         return { sizes: [...lead, ...groupSizes(args)], dtype: args.self.dtype };
       },
       *host(args, [output]) {

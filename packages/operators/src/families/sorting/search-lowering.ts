@@ -1,4 +1,4 @@
-import { Tensor } from '@cresset/tensor';
+import { symEq, symSub, Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -35,8 +35,8 @@ export function lowerSearch(
   context: LoweringContext,
 ): void {
   const label = 'aten::searchsorted';
-  const length = sorted.sizes.at(-1) ?? 1;
-  if (length === 0) {
+  const length = sorted.symSizes.at(-1) ?? 1;
+  if (symEq(length, 0)) {
     lowerFill(output, 0n, context, label);
     return;
   }
@@ -65,22 +65,23 @@ export function lowerIsIn(
   context: LoweringContext,
 ): void {
   const label = 'aten::isin';
-  if (tests.numel === 0) {
+  const count = tests.symNumel;
+  if (symEq(count, 0)) {
     lowerFill(output, invert, context, label);
     return;
   }
-  const flat = context.temporary(tests.sizes, tests.dtype);
+  const flat = context.temporary(tests.symSizes, tests.dtype);
   lowerCopy(flat, tests, context, label);
-  const line = flat.asStrided([tests.numel], [1]);
-  const [sorted, places] = [context.temporary([tests.numel], tests.dtype), context.temporary([tests.numel], 'int64')];
+  const line = flat.asStrided([count], [1]);
+  const [sorted, places] = [context.temporary([count], tests.dtype), context.temporary([count], 'int64')];
   lowerSort(label, line, 0, false, 0, sorted, places, context);
-  const [view, given] = [new TensorView(sorted), new TensorView(expand(elements, output.sizes))];
+  const [view, given] = [new TensorView(sorted), new TensorView(expand(elements, output.symSizes))];
   lowerGenerated(
     output,
     (axes) => {
       const value = given.at(axes);
-      const place = placeIn(tests.numel, (at) => view.at([at]), value, false);
-      const last = binary('min', place, param('i32', tests.numel - 1));
+      const place = placeIn(count, (at) => view.at([at]), value, false);
+      const last = binary('min', place, param('i32', symSub(count, 1)));
       const isThere = binary('eq', view.at([last]), value);
       return invert ? unary('not', isThere) : isThere;
     },

@@ -65,13 +65,16 @@ function searchMeta({ sorted_sequence: sorted, self, out_int32: narrow, right, s
       `torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(${sorted.dim}) and input value's dim(${self.dim}) numel(${self.numel})`,
   );
   check(
-    sorted.dim === 1 || (sorted.dim === self.dim && symSame(sorted.sizes.slice(0, -1), self.sizes.slice(0, -1))),
+    sorted.dim === 1 || (sorted.dim === self.dim && symSame(sorted.symSizes.slice(0, -1), self.symSizes.slice(0, -1))),
     () =>
       `torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor ${sizesText(sorted.sizes)} and input value tensor ${sizesText(self.sizes)}`,
   );
   if (sorter)
-    check(symSame(sorter.sizes, sorted.sizes), 'torch.searchsorted(): boundary and sorter must have the same size');
-  return { sizes: self.sizes, dtype };
+    check(
+      symSame(sorter.symSizes, sorted.symSizes),
+      'torch.searchsorted(): boundary and sorter must have the same size',
+    );
+  return { sizes: self.symSizes, dtype };
 }
 
 function* runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Search, output: Tensor): Pieces {
@@ -105,7 +108,7 @@ function lowerSearchRow(
   const dtype = resultType([sorted, self]);
   const converted = (tensor: Tensor): Tensor => {
     if (tensor.dtype === dtype) return tensor;
-    const target = context.temporary(tensor.sizes, dtype);
+    const target = context.temporary(tensor.symSizes, dtype);
     lowerCopy(target, tensor, context, 'aten::searchsorted');
     return target;
   };
@@ -141,7 +144,7 @@ const bucketRow = (form: 'Tensor' | 'Scalar'): OperatorRow => {
     {
       shape: ({ self, boundaries, out_int32: narrow }) => {
         check(boundaries.dim === 1, `boundaries tensor must be 1 dimension, but got dim(${boundaries.dim})`);
-        return { sizes: self instanceof Tensor ? self.sizes : [], dtype: narrow ? 'int32' : 'int64' };
+        return { sizes: self instanceof Tensor ? self.symSizes : [], dtype: narrow ? 'int32' : 'int64' };
       },
       host: (args, [output]) => runSearch(asSearch(args), output),
       lower: (args, outputs, context) => lowerSearchRow(asSearch(args), outputs, context),
@@ -174,7 +177,7 @@ const isInRow = (overload: string, args: string): OperatorRow =>
       );
       const refused = dtypes.find((dtype) => dtype === 'bool' || isComplex(dtype));
       check(!refused, () => `Unsupported input type encountered for isin(): ${dtypeName(refused!)}`);
-      return { sizes: elements?.sizes ?? [], dtype: 'bool' };
+      return { sizes: elements?.symSizes ?? [], dtype: 'bool' };
     },
     *host(given, [output]) {
       const [elements, among] = [given.elements ?? given.element!, given.test_elements ?? given.test_element!];

@@ -237,6 +237,12 @@ export function scalarParam(value: Scalar, dtype: ScalarType): ParamExpr {
   }
 }
 
+/** A Scalar that is argument `at` as `scalarParam` has it, one that stays open in what is recorded for other numbers too. */
+export function argumentParam(context: LoweringContext, at: number, value: Scalar, dtype: ScalarType): ParamExpr {
+  const paramOf = (number: Scalar): ParamExpr => scalarParam(number, dtype);
+  return context.openParam?.(at, paramOf) ?? paramOf(value);
+}
+
 function wrapInteger(value: bigint, dtype: ScalarType): number {
   if (dtype === 'uint8') return Number(BigInt.asUintN(8, value));
   return Number(BigInt.asIntN(dtype === 'int8' ? 8 : dtype === 'int16' ? 16 : 32, value));

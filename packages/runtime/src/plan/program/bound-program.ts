@@ -1,7 +1,7 @@
-import type { OpenNumber, Storage } from '@cresset/tensor';
+import type { OpenNumber, Storage, SymKind, SymNode } from '@cresset/tensor';
 import type { CommandList, ComputeDevice, LaunchRecorder, RecordedLaunch } from '@cresset/tensorexpr';
 import { SameLayout } from '../recording/live-in.ts';
-import { DerivedNumber } from '../recording/open-params.ts';
+import { baseOf, DerivedNumber, SizedNumber } from '../recording/open-params.ts';
 import { isSized, StretchSizes, type SizedLaunch } from '../stretch-sizes.ts';
 import type { BoundStorage } from '../stretch-storages.ts';
 import { homeOf, isScratch, numbersOf, stepsOf, type LaunchProgram } from './launch-program.ts';
@@ -13,6 +13,13 @@ export type NumberSource =
       readonly kind: 'live-in';
       readonly at: number;
       readonly isScalar: boolean;
+      /** What is made of it. */
+      readonly of?: (value: number | bigint) => number | bigint;
+    }
+  /** An expression of sizes. */
+  | {
+      readonly kind: 'size';
+      readonly size: SymNode<SymKind>;
       /** What is made of it. */
       readonly of?: (value: number | bigint) => number | bigint;
     }
@@ -89,8 +96,8 @@ function numbersIn(program: LaunchProgram): NumberSource[] {
   const params = stepsOf(program, 'launch').flatMap(({ launch }) => launch.params);
   return [...new Set(params.flatMap(({ open }) => open ?? []))].map((open, index) => {
     open.index = index;
-    return open instanceof DerivedNumber
-      ? ({ ...known.get(open.base)!, of: open.of } as NumberSource)
-      : known.get(open)!;
+    const base = baseOf(open)!;
+    const source: NumberSource = base instanceof SizedNumber ? { kind: 'size', size: base.size } : known.get(base)!;
+    return open instanceof DerivedNumber ? ({ ...source, of: open.of } as NumberSource) : source;
   });
 }

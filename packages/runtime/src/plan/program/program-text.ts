@@ -1,10 +1,12 @@
 import { Storage, type IValue, type OpenNumber, type SymInt } from '@cresset/tensor';
 import { kernelText } from '@cresset/tensorexpr';
 import type { SameLayout } from '../recording/live-in.ts';
+import { baseOf, SizedNumber } from '../recording/open-params.ts';
 import type { LaunchProgram, LaunchStep, ProgramStep } from './launch-program.ts';
 
 /**
- * A program as text, a step a line: `@2` is a storage, `%2` a value, `?2` a number that is another one with each replay, and `s2` a size that may be.
+ * A program as text, a step a line: `@2` is a storage, `%2` a value, `?2` a number that is another one with each replay, and `s2` a size that may be; what is made of sizes
+ * stands for itself.
  *
  * @param known names of storages, where they have some
  */
@@ -16,6 +18,8 @@ export function programText({ steps, storages, env }: LaunchProgram, known?: Rea
   let values = 0;
 
   const nameOf = (of: Storage | OpenNumber): string => {
+    const number = of instanceof Storage ? null : baseOf(of);
+    if (number instanceof SizedNumber) return number.size.text;
     used.add(of);
     if (!names.has(of)) names.set(of, `${of instanceof Storage ? '@' : '?'}${unnamed++}`);
     return names.get(of)!;

@@ -1,4 +1,4 @@
-import { List, SymNode, type IValue, type ScalarType, type Storage } from '@cresset/tensor';
+import { List, SymNode, Tuple, type IValue, type ScalarType, type Storage, type SymKind } from '@cresset/tensor';
 import type { KeptValues } from '../kept-values.ts';
 import { recipeOf, type MadeValue } from '../made-value.ts';
 import { laterReads } from '../recording/later-reads.ts';
@@ -128,12 +128,12 @@ class ProgramBuilder {
     return this.#resultOf(value, this.recording.sourceOf(register), this.recording.sizeOf(register));
   }
 
-  #resultOf(value: IValue, source: number, size: SymNode | null): number {
+  #resultOf(value: IValue, source: number, size: SymNode<SymKind> | null): number {
     if (size) return this.#sizeOf(size);
     return source < 0 ? this.#valueOf(value) : this.#make(this.#liveIn(source));
   }
 
-  #sizeOf(value: SymNode): number {
+  #sizeOf(value: SymNode<SymKind>): number {
     return this.#make({ kind: 'size', value });
   }
 
@@ -157,7 +157,7 @@ class ProgramBuilder {
     const liveIn = this.recording.liveInOf(value);
     if (liveIn >= 0) return this.#liveIn(liveIn);
     if (this.recording.isConstant(value)) return { kind: 'same', value };
-    const sizes = value instanceof List ? this.recording.sizesInList(value) : null;
+    const sizes = value instanceof List || value instanceof Tuple ? this.recording.sizesInList(value) : null;
     return recipeOf(
       value,
       (item, at) => {

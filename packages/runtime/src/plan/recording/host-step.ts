@@ -1,11 +1,23 @@
 import type { Type, TupleType } from '@cresset/ir';
 import type { HostContext, PreparedCall } from '@cresset/operators';
-import { List, Storage, Tensor, Tuple, type IValue, type ScalarType } from '@cresset/tensor';
+import {
+  List,
+  Storage,
+  Tensor,
+  Tuple,
+  type IValue,
+  type ScalarType,
+  type SymKind,
+  type SymNode,
+} from '@cresset/tensor';
+import { numberOfNow } from './numbers-of-sizes.ts';
 
 /** Where a step takes an argument from. */
 export type StepInput =
   | { readonly kind: 'live-in'; readonly at: number }
   | { readonly kind: 'constant'; readonly value: IValue }
+  /** The number that an expression of sizes is. */
+  | { readonly kind: 'size'; readonly of: SymNode<SymKind> }
   /** A view of the tensor that is the live-in of this number. */
   | {
       readonly kind: 'view';
@@ -65,6 +77,9 @@ export class RepeatedStep {
         return;
       case 'live-in':
         this.#fillers.push((liveIns) => (values[at] = liveIns ? liveIns[input.at] : null));
+        return;
+      case 'size':
+        this.#fillers.push((liveIns) => (values[at] = liveIns && numberOfNow(input.of)));
         return;
       case 'view': {
         const view = new Tensor(nowhere, input.dtype, input.sizes, input.strides, input.offset);

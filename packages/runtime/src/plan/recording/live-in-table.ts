@@ -10,6 +10,7 @@ import {
   MOST_SYMBOL,
   ShapeEnv,
   type SymInt,
+  type SymKind,
   type SymNode,
 } from '@cresset/tensor';
 import {
@@ -99,15 +100,16 @@ export class LiveInTable {
     return made;
   }
 
-  /** A symbol that stands for the whole number that a live-in is; null where it may be none of those that symbols stand for. */
-  protected symbolFor(at: number, value: IValue): SymNode | null {
-    if (typeof value !== 'bigint' || value < LEAST_SYMBOL || value > MOST_SYMBOL) return null;
+  /** A symbol that stands for the number that a live-in is; null where it may be none of those that symbols stand for. */
+  protected symbolFor(at: number, value: IValue): SymNode<SymKind> | null {
+    const isFloat = typeof value === 'number';
+    if (!isFloat && (typeof value !== 'bigint' || value < LEAST_SYMBOL || value > MOST_SYMBOL)) return null;
     const liveIn = this.liveIns[at];
     const env = (this.env ??= new ShapeEnv());
     const [known] = liveIn.symbols;
     if (known) return env.symbols[known.symbol];
     liveIn.symbols = [{ symbol: env.symbols.length, place: null }];
-    return env.symbol(Number(value));
+    return env.symbol<SymKind>(Number(value), isFloat ? 'float' : 'int');
   }
 
   /** The number of a new live-in for a list that only grows. */

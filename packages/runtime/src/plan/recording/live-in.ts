@@ -64,7 +64,7 @@ export abstract class LiveIn {
   /** Whether it has to be what it was: something besides those steps goes by it. */
   isGuarded = false;
   /** What a number has to be like that is another one. */
-  readonly admits: ((value: number) => boolean)[] = [];
+  readonly admits: ((value: number | bigint) => boolean)[] = [];
   /** Symbols that stand for numbers of its layout, by their numbers, and the places ({@link layoutNumber}); null of a number for that itself. */
   symbols: readonly { readonly symbol: number; readonly place: number | null }[] = [];
   /** Stands for its number, or for where it begins, in launches that serve whatever that is. */
@@ -98,7 +98,7 @@ class SameValue extends LiveIn {
   matches(value: IValue): boolean {
     if (Object.is(value, this.value)) return true;
     if (this.open?.isRead !== false || typeof value !== typeof this.value) return false;
-    return this.admits.every((admits) => admits(value as number));
+    return this.admits.every((admits) => admits(value as number | bigint));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { IValue, ScriptObject, SymNode } from '@cresset/tensor';
+import type { IValue, ScriptObject, SymKind, SymNode } from '@cresset/tensor';
 import type { LiveIn } from './live-in.ts';
 import type { SetNote } from './recording-notes.ts';
 
@@ -11,7 +11,7 @@ export class RecordedAttributes {
     private readonly table: { readonly liveIns: readonly LiveIn[]; liveInOf(object: ScriptObject): number },
   ) {}
 
-  note(object: ScriptObject, slot: number, value: IValue, source: number, size: SymNode | null): void {
+  note(object: ScriptObject, slot: number, value: IValue, source: number, size: SymNode<SymKind> | null): void {
     this.sets.push({ object: this.table.liveInOf(object), slot, value, source, size });
   }
 

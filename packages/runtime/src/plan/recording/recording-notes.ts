@@ -1,4 +1,4 @@
-import type { DeviceLayout, IValue, ScalarType, Storage, SymNode } from '@cresset/tensor';
+import type { DeviceLayout, IValue, ScalarType, Storage, SymKind, SymNode } from '@cresset/tensor';
 
 /** A storage that launches of a recording use. */
 export interface StorageNote {
@@ -29,5 +29,5 @@ export interface SetNote {
   /** The live-in that the value is; -1 where it is none. */
   readonly source: number;
   /** The expression that the value is the number of, where it is worked out of sizes. */
-  readonly size: SymNode | null;
+  readonly size: SymNode<SymKind> | null;
 }

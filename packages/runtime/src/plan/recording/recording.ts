@@ -12,17 +12,17 @@ import {
   type ScriptObject,
   type ScalarType,
   type Storage,
-  type SymInt,
+  type SymKind,
   type SymNode,
 } from '@cresset/tensor';
 import { hasLayouts, isSymbolicKernel, type Kernel, type ParamExpr, type PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../../interpreter/frame.ts';
 import type { CallInProgress } from '../../interpreter/program-place.ts';
-import type { HostContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
+import type { HostContext, LoweringContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { Instruction } from '../../interpreter/code/instruction.ts';
 import type { LoopInProgress } from './loop-body.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
-import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
+import { baseOf, close, derivedParam, openScalars, SizedNumber, type OpenArguments } from './open-params.ts';
 import { goesToAnchor, handsOn, isAppend, moves, usesOf } from './recordable.ts';
 import { watchedGenerator } from './watched-generator.ts';
 import { RecordedAttributes } from './recorded-attributes.ts';
@@ -38,6 +38,7 @@ import {
 } from '../program/launch-program.ts';
 import { isSetBy } from '../set-attributes.ts';
 import { RecordedSizes, type OpenNumbers } from './recorded-sizes.ts';
+import type { SizedItems } from './sizes-made.ts';
 
 /** A stretch ends when it has so many launches: the next one begins there. */
 export const maxLaunches = 1024;
@@ -154,24 +155,46 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
   }
 
   openUp(inputs?: readonly number[]): OpenUp {
-    return (row, args, values, computing, paramOf) =>
-      openScalars(row, args, values, computing, paramOf, (at) => this.#openNumber(inputs ? inputs[at] : at));
+    const inputOf = (at: number): number => (inputs ? inputs[at] : at);
+    const numbers: OpenArguments = {
+      openNumber: (at) => this.#openNumber(inputOf(at)),
+      admit: (at, ...number) => this.#admit(this.#openNumber(inputOf(at))!, inputOf(at), ...number),
+    };
+    return (row, args, values, computing, paramOf) => openScalars(row, args, values, computing, paramOf, numbers);
   }
 
-  openParam(at: number, of: (value: number) => number, admits: (value: number) => boolean): ParamExpr | null {
+  openParam(...[at, paramOf, refuses]: Parameters<LoweringContext['openParam'] & {}>): ParamExpr | null {
     const open = this.#openNumber(at);
-    if (typeof open?.value !== 'number') return null;
-    this.liveIns[this.#sources.get(this.#instruction!.inputs[at])!].admits.push(admits);
-    return openParam('float', new DerivedNumber(open, (value) => of(value as number)));
+    if (!open) return null;
+    if (refuses) this.#admit(open, at, 'is taken', refuses);
+    return derivedParam(open, paramOf);
+  }
+
+  #admit(open: OpenNumber, ...[at, what, refuses]: Parameters<OpenArguments['admit']>): void {
+    const admits = (value: number | bigint): boolean => {
+      try {
+        refuses(value);
+        return true;
+      } catch {
+        // The instruction itself tells of it.
+        return false;
+      }
+    };
+    if (open instanceof SizedNumber) {
+      const isInt = open.size.kind === 'int';
+      this.env!.note(open.size, what, (value) => admits(isInt ? BigInt(value) : value));
+    } else this.liveIns[this.sourceOf(this.#instruction!.inputs[at])].admits.push(admits);
   }
 
   /** The number that is argument `at` of the operator or group that runs; null where it is not to stay open. */
   #openNumber(at: number): OpenNumber | null {
-    const source = this.#sources.get(this.#instruction?.inputs[at] ?? -1);
-    if (source === undefined || !this.#varying.has(source)) return null;
-    const liveIn = this.liveIns[source];
-    const instruction = this.#instruction!;
+    const instruction = this.#instruction;
+    const register = instruction?.inputs[at] ?? -1;
+    if (!instruction || register < 0) return null;
     if (instruction.op === 'FUSION_GROUP' && goesToAnchor(instruction.operand, at)) return null;
+    const source = this.sourceOf(register);
+    if (!this.#varying.has(source)) return this.#sizes.openIn(register, at);
+    const liveIn = this.liveIns[source];
     // What an instruction before went by stays as it is.
     if (!liveIn.open && this.wasGuardedBefore(liveIn)) return null;
     return liveIn.openUp();
@@ -219,6 +242,7 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
     const open = this.#openNumber(at);
     if (!open) return null;
     this.#handedOn.set(open, (this.#handedOn.get(open) ?? 0) + 1);
+    if (open instanceof SizedNumber) return { kind: 'size', of: open.size };
     return { kind: 'live-in', at: this.#sources.get(this.#instruction!.inputs[at])! };
   }
 
@@ -414,9 +438,9 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
   }
 
   #guardInputs({ inputs }: Instruction): void {
-    for (const register of inputs) {
+    for (const [place, register] of inputs.entries()) {
       const at = this.#sources.get(register);
-      if (at !== undefined && !this.#sizes.takes(register)) this.guard(at);
+      if (at !== undefined && !this.#sizes.takes(register, place)) this.guard(at);
     }
   }
 
@@ -424,14 +448,12 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
   #closeRead(instruction: Instruction): void {
     const { inputs } = instruction;
     const launches = this.launches.slice(this.#lengths[1]);
-    for (const register of inputs) {
-      const liveIn = this.liveIns[this.#sources.get(register) ?? -1];
+    for (const [at, register] of inputs.entries()) {
+      const liveIn = this.liveIns[this.sourceOf(register)];
       // A tensor tells by itself when it is asked where it begins.
-      if (!liveIn?.open || liveIn instanceof SameLayout) continue;
-      const { open } = liveIn;
-      if (this.#handedOn.get(open) === usesOf(instruction, register)) continue;
-      if (!launches.some(({ launch }) => launch.params.some((param) => baseOf(param.open) === open)))
-        open.isRead = true;
+      const open = liveIn instanceof SameLayout ? null : (liveIn?.open ?? this.#sizes.openIn(register, at));
+      if (!open || this.#handedOn.get(open) === usesOf(instruction, register)) continue;
+      if (!launches.some(({ launch }) => launch.params.some((param) => baseOf(param.open) === open))) close(open);
     }
   }
 
@@ -583,17 +605,17 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
     return this.#varying.has(this.sourceOf(register));
   }
 
-  symbolIn(register: number): SymNode | null {
+  symbolIn(register: number): SymNode<SymKind> | null {
     return this.isGiven(register) ? this.symbolFor(this.sourceOf(register), this.frame.get(register)) : null;
   }
 
   /** The expression that a register holds the number of at the end; null where it holds no such number. */
-  sizeOf(register: number): SymNode | null {
+  sizeOf(register: number): SymNode<SymKind> | null {
     return this.#sizes.in(register);
   }
 
-  /** As `sizeOf`, of the items of a list. */
-  sizesInList(list: List): readonly SymInt[] | null {
+  /** As `sizeOf`, of the items of a list or a tuple. */
+  sizesInList(list: List | Tuple): SizedItems | null {
     return this.#sizes.inList(list);
   }
 

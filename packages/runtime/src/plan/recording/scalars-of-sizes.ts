@@ -1,5 +1,15 @@
 import { slicePositions, type OperatorRow } from '@cresset/operators';
-import { List, NestedTensor, symMul, symNe, type SymInt, type Tensor } from '@cresset/tensor';
+import {
+  List,
+  NestedTensor,
+  symMax,
+  symMin,
+  symMul,
+  symNe,
+  type SymFloat,
+  type SymInt,
+  type Tensor,
+} from '@cresset/tensor';
 
 /**
  * What operators of the language make of sizes, as `OperatorRow.sizes` says of others: null where they go by the numbers. It is here, since only what is
@@ -35,6 +45,13 @@ function sizesOfBoth(a: SizeList, b: SizeList): readonly SymInt[] | null {
   return first && second && [...first, ...second];
 }
 
+const extremeOf =
+  (of: (a: SymInt, b: SymInt) => SymInt) =>
+  (list: SizeList): SymInt | null => {
+    const items = sizesIn(list);
+    return items && items.length > 0 ? items.reduce(of) : null;
+  };
+
 /** By the names of operators. */
 export const scalarsOfSizes: ReadonlyMap<string, OperatorRow['sizes']> = new Map<string, OperatorRow['sizes']>([
   ['aten::len.t', sizeCount],
@@ -45,7 +62,9 @@ export const scalarsOfSizes: ReadonlyMap<string, OperatorRow['sizes']> = new Map
   ['aten::slice.t', sizesBetween],
   ['aten::add.t', sizesOfBoth],
   ['aten::len.Tensor', (t: Tensor) => (t instanceof NestedTensor ? null : (t.symSizes.at(0) ?? null))],
+  ['prim::max.self_int', extremeOf(symMax)],
+  ['prim::min.self_int', extremeOf(symMin)],
   ['aten::neg.int', (a: SymInt) => symMul(a, -1)],
   ['aten::Bool.int', (a: SymInt) => symNe(a, 0)],
-  ['aten::Int.Scalar', (a: SymInt) => (typeof a === 'number' ? null : a)],
+  ['aten::Int.Scalar', (a: SymInt | SymFloat) => (typeof a !== 'number' && a.kind === 'int' ? a : null)],
 ]);
