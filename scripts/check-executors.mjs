@@ -3,22 +3,28 @@
 //   --sample N      only so many cases of each corpus, spread evenly
 //   --device LIST   of typescript (the host without its device), webassembly, webassembly-relaxed (with relaxed SIMD), webassembly-threads (with
 //                   threads that help), webgpu; all of them by default
+//   --sizes N       each case at so many sizes instead: its own, with its tensors tiled to twice their length, three times, and its own again, two
+//                   calls of each; along one dimension or all of them, as the program takes them (conformance/src/cases/tiling.ts). Every executor with
+//                   all that it records has to give at each size what the program gives as it was compiled, without a device and without recordings
 //   --workers N     processes at a time
 // A case's calls are made three times on one program, so that a program that is watched is specialised, then with other shapes, so that
 // guards fail, and then with its own again; whatever comes of each has to be what comes of the program as it was compiled. On a device,
 // everything that has a kernel there runs there, however little it is.
 import { parseArgs } from 'node:util';
-import { corporaOf, runCorpus } from './corpus-runs.mjs';
+import { compareTiled, corporaOf, runCorpus } from './corpus-runs.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     sample: { type: 'string' },
     device: { type: 'string', default: 'typescript,webassembly,webassembly-relaxed,webassembly-threads,webgpu' },
+    sizes: { type: 'string' },
     workers: { type: 'string' },
   },
 });
-const { sample, workers } = values;
+const { sample, sizes, workers } = values;
+const devices = values.device.split(',');
+const corpora = corporaOf(positionals, ['conformance/jit', 'conformance/op', 'models']);
 
 const executors = ['off', 'default', 'simple', 'profiling', 'bailouts'];
 
@@ -39,10 +45,16 @@ const failWithoutPasses = new Set(
   ),
 );
 
+if (sizes !== undefined) {
+  const executor = executors.filter((each) => each !== 'off').join();
+  await compareTiled(corpora, devices, { elements: '1', repeat: '2', sizes, executor, sample, workers });
+  process.exit();
+}
+
 const said = (reason) => (reason === null ? 'passes' : `fails: ${reason}`);
-for (const corpus of corporaOf(positionals, ['conformance/jit', 'conformance/op', 'models'])) {
+for (const corpus of corpora) {
   let first = null;
-  for (const device of values.device.split(',')) {
+  for (const device of devices) {
     const found = await verdicts(corpus, device);
     first ??= found;
     const counts = executors.map(

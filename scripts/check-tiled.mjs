@@ -8,7 +8,7 @@
 //   --executor LIST who makes plans (default)
 //   --workers N     processes at a time
 import { parseArgs } from 'node:util';
-import { corporaOf, runCorpus } from './corpus-runs.mjs';
+import { compareTiled, corporaOf } from './corpus-runs.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -21,20 +21,10 @@ const { values, positionals } = parseArgs({
     workers: { type: 'string' },
   },
 });
-const { sample, sizes, executor, workers } = values;
-const tiling = ['--tiled', values.elements, '--repeat', sizes === undefined ? '3' : '2'];
-
-for (const corpus of corporaOf(
+const { device, elements, ...options } = values;
+const corpora = corporaOf(
   positionals,
   ['jit', 'op', 'grad', 'legacy'].map((name) => `conformance/${name}`),
-)) {
-  for (const device of values.device.split(',')) {
-    const results = await runCorpus(corpus, device, tiling, { sample, sizes, executor, workers });
-    const different = results.filter(({ passed }) => !passed);
-    const unfit = results.filter(({ unchecked }) => unchecked !== undefined).length;
-    const same = results.length - different.length - unfit;
-    console.log(`${corpus}, ${device}: ${same} same, ${different.length} different, ${unfit} that no tiling fits`);
-    for (const { id, reason } of different) console.error(`${id}, ${device}: ${reason}`);
-    if (different.length > 0) process.exitCode = 1;
-  }
-}
+);
+const repeat = options.sizes === undefined ? '3' : '2';
+await compareTiled(corpora, device.split(','), { elements, repeat, ...options });

@@ -35,3 +35,21 @@ export async function runCorpus(corpus, device, options, given) {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/**
+ * Takes corpora through the runner with their tensors tiled, and says how many cases give on each device what they give as they were compiled, by the kernels in
+ * TypeScript. `options` are those of the runner; the process fails where a case gives something else.
+ */
+export async function compareTiled(corpora, devices, { elements, repeat, ...options }) {
+  for (const corpus of corpora) {
+    for (const device of devices) {
+      const results = await runCorpus(corpus, device, ['--tiled', elements, '--repeat', repeat], options);
+      const different = results.filter(({ passed }) => !passed);
+      const unfit = results.filter(({ unchecked }) => unchecked !== undefined).length;
+      const same = results.length - different.length - unfit;
+      console.log(`${corpus}, ${device}: ${same} same, ${different.length} different, ${unfit} that no tiling fits`);
+      for (const { id, reason } of different) console.error(`${id}, ${device}: ${reason}`);
+      if (different.length > 0) process.exitCode = 1;
+    }
+  }
+}

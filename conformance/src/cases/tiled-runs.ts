@@ -65,12 +65,14 @@ async function changesFor(
   return [...tilings.values()].flatMap((tiling) => {
     const times = Math.max(...calls.map((args) => timesFor(tiling, args, elements)));
     if (times === 1) return [];
+    // Of those that are to be no larger than they are the first size is their own.
+    const least = elements > 1 ? times : 1;
     return [
       Array.from(
         { length: sizes },
         (_, more): Change =>
           (args) =>
-            tiled(args, tiling, times + more),
+            tiled(args, tiling, least + more),
       ),
     ];
   });

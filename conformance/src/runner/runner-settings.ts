@@ -21,7 +21,7 @@ export interface RunnerSettings {
 }
 
 export interface Tiled {
-  /** So many elements the largest tensor gets at least. */
+  /** So many elements the largest tensor gets at least; with 1 calls begin with tensors as they are. */
   readonly elements: number;
   /** Calls are made with so many sizes, one copy longer each; where there are several, then with the first again. */
   readonly sizes: number;
