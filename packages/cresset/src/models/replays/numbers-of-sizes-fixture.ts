@@ -86,7 +86,7 @@ export function argumentsOf(length: number, run: number): IValue[] {
   return [tensorOf([length, 3], run), k, BigInt(run * 3 + 2), run * 0.37 + 0.1];
 }
 
-/** Calls a program at all lengths on a device and without one. Gives how many recordings its place with most takes, and the lengths of the last calls that were not replayed. */
+/** Calls a program at all lengths on a device and without one. Gives the lengths at which nothing was replayed, and the most recordings of a place. */
 export async function callAtLengths(
   name: string,
   device: ComputeDevice,

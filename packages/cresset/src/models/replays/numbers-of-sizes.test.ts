@@ -5,7 +5,10 @@ import { callAtLengths, programs } from './numbers-of-sizes-fixture.ts';
 
 beforeAll(registerAllParts);
 
-/** Lengths for which nothing was replayed: the first, the second with its sizes open, those that are programs of their own, either side of a branch, and what pays at a size. */
+/**
+ * Lengths for which nothing was replayed: the first, the second with its sizes open, those that are programs of their own, either side of a branch,
+ * and what pays at a size.
+ */
 const unlike = [20, 21, 1, 0];
 const unlikeOf: Record<string, number[]> = {
   int_power: [20, 21, 1],

@@ -5,8 +5,8 @@ import { baseOf, SizedNumber } from '../recording/open-params.ts';
 import type { LaunchProgram, LaunchStep, ProgramStep } from './launch-program.ts';
 
 /**
- * A program as text, a step a line: `@2` is a storage, `%2` a value, `?2` a number that is another one with each replay, and `s2` a size that may be; what is made of sizes
- * stands for itself.
+ * A program as text, a step a line: `@2` is a storage, `%2` a value, `?2` a number that is another one with each replay, and `s2` a size that may be;
+ * what is made of sizes stands for itself.
  *
  * @param known names of storages, where they have some
  */
