@@ -84,6 +84,11 @@ function close(parts: Parts, mentions: readonly (readonly [string, ReadonlySet<s
   }
 }
 
+/** Those of layers; what every module has besides is Python's own, and calls no rare operator. */
+const layerTexts = Object.entries(NN_TEXTS).flatMap(([file, { text }]) =>
+  file === 'module' || file === 'container' ? [] : [text],
+);
+
 type Parts = Map<string, Set<PartName>>;
 
 const add = (parts: Parts, name: string, part: PartName): void =>
@@ -119,9 +124,7 @@ export function partsBySourceName(): Parts {
   for (const [name, part] of Object.entries(dtypes)) add(parts, name, part);
   close(parts, [
     ...Object.entries(pythonNames).map(([python, name]) => [python, new Set([name])] as const),
-    ...[...Object.values(FUNCTIONAL_SOURCES), ...Object.values(NN_TEXTS).map(({ text }) => text)].flatMap(
-      definitionsIn,
-    ),
+    ...[...Object.values(FUNCTIONAL_SOURCES), ...layerTexts].flatMap(definitionsIn),
     ...Object.entries(BOOLEAN_DISPATCHED).map(([name, [, , ...forms]]) => {
       const [own, ...mentioned] = [name, ...forms].map((full) => full.slice(full.lastIndexOf('.') + 1));
       return [own, new Set(mentioned)] as const;
