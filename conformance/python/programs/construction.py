@@ -1,7 +1,7 @@
 # case: loops and comprehensions
 # make: Net([4, 3, 2])
 # make: Net([5, 5], act=False)
-# call: forward(numbers(2, 4) if False else numbers(2, 5))
+# call: forward(numbers(2, 5))
 import torch
 from torch import nn
 
