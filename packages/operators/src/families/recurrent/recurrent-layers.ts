@@ -212,8 +212,8 @@ function checkDtypes(
       ? `mat1 and mat2 must have the same dtype, but got ${dtypeName(mat1)} and ${dtypeName(mat2)}`
       : `expected m1 and m2 to have the same dtype, but got: ${cppTypeName(mat1)} != ${cppTypeName(mat2)}`;
   // Time comes first in the product, which adds its bias by itself where that lies as it is.
-  const isPlain = isBatchFirst ? input.sizes[0] === 1 || input.sizes[1] === 1 : input.isContiguous();
-  check(input.dtype === weightIh.dtype, refuse(input.dtype, weightIh.dtype, biasIh !== null && isPlain));
+  const isPlain = (): boolean => (isBatchFirst ? input.sizes[0] === 1 || input.sizes[1] === 1 : input.isContiguous());
+  check(input.dtype === weightIh.dtype, () => refuse(input.dtype, weightIh.dtype, biasIh !== null && isPlain())());
   const isFused = kind === 'lstm' && input.dtype === 'float32' && hidden.dtype !== 'float32';
   check(!isFused, 'get_mkldnn_dtype: unsupported data type');
   check(hidden.dtype === weightHh.dtype, refuse(hidden.dtype, weightHh.dtype, biasIh !== null));
