@@ -20,6 +20,7 @@ import type { Frame } from '../../interpreter/frame.ts';
 import type { CallInProgress } from '../../interpreter/program-place.ts';
 import type { HostContext, LoweringContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { Instruction } from '../../interpreter/code/instruction.ts';
+import { givenLayout, isUnmoved, type GivenLayout } from './given-layout.ts';
 import type { LoopInProgress } from './loop-body.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, close, derivedParam, openScalars, SizedNumber, type OpenArguments } from './open-params.ts';
@@ -94,6 +95,8 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
   readonly #written = new Set<Storage>();
   /** Storages with a larger number were made by the instruction that runs. */
   #lastSerial = 0;
+  /** How the tensors lay that it was given. */
+  #given: readonly GivenLayout[] = [];
 
   constructor(
     readonly frame: Frame,
@@ -347,6 +350,7 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
     this.#lastSerial = lastStorageSerial();
     this.#handedOn.clear();
     this.#instruction = instruction;
+    this.#given = [];
     this.#lengths = this.#notes.map(({ length }) => length);
     this.beginGuards();
     const refusal = isAppend(instruction) ? this.#expectAppend(instruction) : this.#readsGrowing(instruction);
@@ -367,6 +371,7 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
     // A list of the recording's own holds the item itself in the end.
     const isOwn = isAppend(instruction) && !this.#sources.has(instruction.inputs[0]);
     if (!this.#step && (isOwn || !handsOn(instruction))) this.#guardInputs(instruction);
+    this.#given = instruction.inputs.flatMap((register) => givenLayout(this.frame.get(register)));
     return null;
   }
 
@@ -580,10 +585,14 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
 
   /**
    * Whether it holds although the instruction that it ends before has run: not where that wrote over what the host had computed, or to what
-   * launches had read as float16.
+   * launches had read as float16, or gave a tensor other sizes.
    */
   get isWhole(): boolean {
-    return this.#written.size === 0 && this.launches.every(({ launch }) => hasLayouts(launch));
+    return (
+      this.#written.size === 0 &&
+      this.#given.every(isUnmoved) &&
+      this.launches.every(({ launch }) => hasLayouts(launch))
+    );
   }
 
   #end(reason: string): string {
