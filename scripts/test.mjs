@@ -82,7 +82,7 @@ const vitest = (name, project, environment = {}) => ({
     const args = ['run', '--project', project, '--passWithNoTests'];
     // A line for each file, and for each test that fails.
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const { status, limit } = await runWithin(10 * minutes, 'vitest', [...args, ...reporters], environment);
+    const { status, limit } = await runWithin(14 * minutes, 'vitest', [...args, ...reporters], environment);
     const report = readReport(file);
     return {
       passed: report?.numPassedTests ?? 0,
