@@ -501,3 +501,21 @@ def make():
     net = Net()
     net.register_forward_hook(after)
     return net
+
+# case: an exception of its own
+# make: Net()
+# call: forward(numbers(3))
+import torch
+from torch import nn
+
+
+class TooMany(KeyError):
+    def __init__(self, count):
+        super(KeyError, self).__init__(f'{count} are too many')
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.size(0) > 5:
+            raise TooMany('six')
+        return x * 2

@@ -2,22 +2,23 @@ import { CastError, castToType, InferenceError, pythonRepr, pythonTypeName } fro
 import { type Argument, CressetError, type FunctionSchema, TensorType, TupleType, type Type } from '@cresset/ir';
 import { List, Tuple, type IValue } from '@cresset/tensor';
 
-/** An object of fields with these in the order of a named tuple, in whatever it lies; what is not given is None. */
+/** An object of fields with these in the order of a named tuple, in whatever it lies; what is not given is None. What has none in it is the value itself. */
 function withFieldsOf(value: IValue, type: Type): IValue {
   const [element] = type.containedTypes();
-  if (value instanceof List && type.kind === 'ListType')
-    return new List(
-      value.elementType,
-      value.items.map((item) => withFieldsOf(item, element)),
-    );
+  if (value instanceof List && type.kind === 'ListType') {
+    const items = value.items.map((item) => withFieldsOf(item, element));
+    return isSame(items, value.items) ? value : new List(value.elementType, items);
+  }
   if (!(value instanceof Tuple) || !(type instanceof TupleType)) return value;
   const names = value.type?.fieldNames;
-  const items =
+  const ordered =
     names && type.fieldNames ? type.fieldNames.map((field) => value.items[names.indexOf(field)] ?? null) : value.items;
-  return new Tuple(
-    items.map((item, index) => (type.elements[index] ? withFieldsOf(item, type.elements[index]) : item)),
-  );
+  const items = ordered.map((item, at) => (type.elements[at] ? withFieldsOf(item, type.elements[at]) : item));
+  return !names && isSame(items, value.items) ? value : new Tuple(items);
 }
+
+const isSame = (items: readonly IValue[], others: readonly IValue[]): boolean =>
+  items.every((item, at) => item === others[at]);
 
 /**
  * A value as Python hands it to a parameter (PyTorch: argumentToIValue). Throws a CressetError with PyTorch's message where the parameter

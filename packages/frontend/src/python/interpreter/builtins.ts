@@ -28,8 +28,7 @@ import { numberBuiltin, NUMBER_BUILTINS } from './number-builtins.ts';
 
 /** Exceptions by the class that they derive from. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  BaseException: '',
-  Exception: 'BaseException SystemExit KeyboardInterrupt GeneratorExit',
+  BaseException: 'Exception SystemExit KeyboardInterrupt GeneratorExit',
   ArithmeticError: 'ZeroDivisionError OverflowError FloatingPointError',
   LookupError: 'KeyError IndexError',
   ImportError: 'ModuleNotFoundError',
@@ -111,11 +110,10 @@ export class Builtins {
     );
     this.#names.set('BaseException', base);
     const add = (name: string, parent: string): void => {
-      if (name !== '') this.#names.set(name, new PythonClass(name, [this.#names.get(parent) as PythonClass]));
+      this.#names.set(name, new PythonClass(name, [this.#names.get(parent) as PythonClass]));
     };
     for (const [parent, children] of Object.entries(EXCEPTIONS)) {
-      if (!this.#names.has(parent)) add(parent, parent === 'Exception' ? 'BaseException' : 'Exception');
-      if (parent === 'BaseException') add('Exception', 'BaseException');
+      if (!this.#names.has(parent)) add(parent, 'Exception');
       for (const child of children.split(' ')) add(child, parent);
     }
     for (const name of OTHER_EXCEPTIONS.split(' ')) add(name, 'Exception');
