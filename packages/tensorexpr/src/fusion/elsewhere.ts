@@ -1,5 +1,5 @@
 import { binary } from '../expressions/builders.ts';
-import type { Expr } from '../expressions/expr.ts';
+import type { Expr, LoadExpr } from '../expressions/expr.ts';
 import type { Operand } from '../expressions/operand.ts';
 import { Rewriter } from '../expressions/substitute.ts';
 import { mapStore, type Kernel } from '../kernels/kernel.ts';
@@ -12,18 +12,26 @@ export interface Elsewhere {
 }
 
 /** A kernel that has elements of some operands in others. @param placeOf null for one that stays where it is */
-export function elsewhere(kernel: Kernel, placeOf: (operand: Operand) => Elsewhere | null): Kernel {
-  const after = (base: Expr | null, offset: Expr): Expr => (base ? binary('add', base, offset) : offset);
+export const elsewhere = (kernel: Kernel, placeOf: (operand: Operand) => Elsewhere | null): Kernel =>
+  relocate(kernel, (operand, offset) => {
+    const place = placeOf(operand);
+    if (!place) return null;
+    return { operand: place.operand, offset: place.base ? binary('add', place.base, offset) : offset };
+  });
+
+/** A kernel that loads and stores elements at other places. @param placeOf null for one that stays where it is */
+export function relocate(
+  kernel: Kernel,
+  placeOf: (operand: Operand, offset: Expr) => Pick<LoadExpr, 'operand' | 'offset'> | null,
+): Kernel {
   const rewriter = new Rewriter((expr, self) => {
-    const place = expr.kind === 'load' ? placeOf(expr.operand) : null;
-    if (!place || expr.kind !== 'load') return null;
-    return { ...expr, operand: place.operand, offset: after(place.base, self.rewrite(expr.offset)) };
+    const place = expr.kind === 'load' ? placeOf(expr.operand, self.rewrite(expr.offset)) : null;
+    return place && ({ ...expr, ...place } as Expr);
   });
   const rewrite = (expr: Expr): Expr => rewriter.rewrite(expr);
   const stores = kernel.stores.map((each) => {
     const store = mapStore(each, rewrite);
-    const place = placeOf(store.operand);
-    return place ? { ...store, operand: place.operand, offset: after(place.base, store.offset) } : store;
+    return { ...store, ...placeOf(store.operand, store.offset) };
   });
   if (kernel.kind !== 'contraction') return { ...kernel, stores };
   return { ...kernel, left: rewrite(kernel.left), right: rewrite(kernel.right), stores };

@@ -15,8 +15,8 @@ import type { Expr } from '../expressions/expr.ts';
 import { symIndexValue } from '../expressions/index-value.ts';
 import { lastOf, linearExpr, LinearForms } from '../expressions/linear-form.ts';
 import type { Operand } from '../expressions/operand.ts';
-import { Rewriter } from '../expressions/substitute.ts';
-import { mapStore, type Kernel } from '../kernels/kernel.ts';
+import type { Kernel } from '../kernels/kernel.ts';
+import { relocate } from './elsewhere.ts';
 
 /** Rows of `row` elements that lie one behind the other, and where they lie instead: `pitch` elements apart in the storage of a tensor. */
 export interface RowsApart {
@@ -35,24 +35,13 @@ class Unplain extends Error {}
  */
 export function partRows(kernel: Kernel, rowsOf: (operand: Operand) => RowsApart | null): Kernel | null {
   const forms = new LinearForms();
-  const moved = (operand: Operand, offset: Expr): { operand: Operand; offset: Expr } | null => {
-    const rows = rowsOf(operand);
-    if (!rows) return null;
-    if (operand.tensor.openOffset) throw new Unplain();
-    return { operand: { ...operand, tensor: rows.home }, offset: offsetApart(offset, rows, forms) };
-  };
-  const rewriter = new Rewriter((expr, self) => {
-    const place = expr.kind === 'load' ? moved(expr.operand, self.rewrite((expr as { offset: Expr }).offset)) : null;
-    return place && expr.kind === 'load' ? { ...expr, ...place } : null;
-  });
-  const rewrite = (expr: Expr): Expr => rewriter.rewrite(expr);
   try {
-    const stores = kernel.stores.map((each) => {
-      const store = mapStore(each, rewrite);
-      return { ...store, ...moved(store.operand, store.offset) };
+    return relocate(kernel, (operand, offset) => {
+      const rows = rowsOf(operand);
+      if (!rows) return null;
+      if (operand.tensor.openOffset) throw new Unplain();
+      return { operand: { ...operand, tensor: rows.home }, offset: offsetApart(offset, rows, forms) };
     });
-    if (kernel.kind !== 'contraction') return { ...kernel, stores };
-    return { ...kernel, left: rewrite(kernel.left), right: rewrite(kernel.right), stores };
   } catch (error) {
     if (error instanceof Unplain) return null;
     throw error;
