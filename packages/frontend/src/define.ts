@@ -11,7 +11,6 @@ import {
   type Constant,
   type SourceRange,
 } from '@cresset/ir';
-import type { IValue } from '@cresset/tensor';
 import { builtinFunctionTable } from './builtin-function-table.ts';
 import { canonicalizeModifiedLoops } from './ssa/canonicalize-modified-loops.ts';
 import { FunctionValue } from './values/callable-value.ts';
@@ -95,18 +94,6 @@ export function declareFunctions(
     options.self?.classType.addMethod(fn);
     return fn;
   });
-}
-
-/** As {@link declareFunctions}, and compiles them all, `__init__` first since it makes the attributes that others use. */
-export function defineFunctions(
-  unit: CompilationUnit,
-  defs: readonly Def[],
-  options: DefineOptions,
-): readonly GraphFunction[] {
-  const functions = declareFunctions(unit, defs, options);
-  functions.find((fn) => fn.name === '__init__')?.ensureDefined();
-  functions.forEach((fn) => fn.ensureDefined());
-  return functions;
 }
 
 /** Adds the properties of a class to it; getters and setters are methods of their own, outside of the class's list. */
@@ -267,11 +254,6 @@ export function compileBody(statements: readonly Stmt[], resolver: Resolver): Gr
   convertToSSA(graph);
   eraseListLiterals(graph);
   return graph;
-}
-
-/** The value of an expression, computed by compiling it. Throws an ErrorReport where it is no constant. */
-export function evaluateCompiled(expr: Expr, resolver: Resolver): IValue {
-  return evaluateConstants(expr.range, [undefined], [expr], resolver)[0] as IValue;
 }
 
 const ANNOTATE = '$annotate';

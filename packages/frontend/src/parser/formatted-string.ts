@@ -1,5 +1,6 @@
 import { ErrorReport } from '@cresset/ir';
 import type { FormatField } from './python-tree.ts';
+import { endOfReplacementField } from './string-expression.ts';
 import { splitStringToken, unescapeString } from './string-literal.ts';
 import type { TokenStream } from './token-stream.ts';
 import type { Token } from './token.ts';
@@ -95,7 +96,7 @@ class FormatParser {
   #field(end: number): (string | FormatField)[] {
     const { text } = this.#stream.source;
     const start = this.#at;
-    this.#at = endOfFieldExpression(text, start, end);
+    this.#at = endOfReplacementField(text, start, end);
     const written = text.slice(start, this.#at);
     const documented = /^(.*[^=!<>])=\s*$/s.exec(written);
     const value = this.#parseExpression(start, documented ? start + documented[1]!.length : this.#at);
@@ -116,25 +117,4 @@ class FormatParser {
   #error(message: string): ErrorReport {
     return new ErrorReport(this.#stream.rangeOf(this.#token), message);
   }
-}
-
-/** Offset of the `}`, `:` or `!` that ends the expression of a field. */
-function endOfFieldExpression(text: string, start: number, limit: number): number {
-  let depth = 0;
-  for (let at = start; at < limit; at++) {
-    const character = text[at]!;
-    if (character === '"' || character === "'") {
-      const close = text.indexOf(character, at + 1);
-      at = close === -1 ? limit : close;
-    } else if ('([{'.includes(character)) {
-      depth++;
-    } else if (')]}'.includes(character) && depth > 0) {
-      depth--;
-    } else if (depth === 0 && (character === '}' || character === ':')) {
-      return at;
-    } else if (depth === 0 && character === '!' && text[at + 1] !== '=') {
-      return at;
-    }
-  }
-  return limit;
 }

@@ -119,7 +119,7 @@ class StringExpressionParser {
 }
 
 /** Offset of the character that ends the expression of an f-string's field: `}`, `:` or `!` outside of brackets. */
-function endOfReplacementField(text: string, start: number, limit: number): number {
+export function endOfReplacementField(text: string, start: number, limit: number): number {
   let depth = 0;
   for (let at = start; at < limit; at++) {
     const character = text[at]!;

@@ -394,15 +394,17 @@ function jitMember(field: string): SugaredValue | undefined {
   return Object.hasOwn(JIT_FORMS, field) ? new SpecialFormValue(JIT_FORMS[field]!) : undefined;
 }
 
+/** Numbers of Python's `math` module. */
+export const MATH_CONSTANTS: Readonly<Record<string, number>> = {
+  pi: Math.PI,
+  e: Math.E,
+  tau: 2 * Math.PI,
+  inf: Infinity,
+  nan: NaN,
+};
+
 function mathMember(field: string): SugaredValue | undefined {
-  const constants: Readonly<Record<string, number>> = {
-    pi: Math.PI,
-    e: Math.E,
-    tau: 2 * Math.PI,
-    inf: Infinity,
-    nan: NaN,
-  };
-  return Object.hasOwn(constants, field) ? new PythonConstant(constants[field]!) : undefined;
+  return Object.hasOwn(MATH_CONSTANTS, field) ? new PythonConstant(MATH_CONSTANTS[field]!) : undefined;
 }
 
 const EXCEPTIONS: ReadonlySet<string> = new Set([
@@ -439,11 +441,6 @@ const ALIASES: Readonly<Record<string, string>> = {
   nn: 'torch.nn',
   collections: 'collections',
 };
-
-/** Whether a name is that of an exception class of Python. */
-export function isExceptionName(name: string): boolean {
-  return name === 'AssertionError' || EXCEPTIONS.has(name);
-}
 
 /** The meaning of a name in user's source that the source itself does not define. */
 export function resolvePythonName(name: string): SugaredValue | undefined {

@@ -1,15 +1,8 @@
 import { PythonError } from '../python-arithmetic.ts';
+import { MATH_CONSTANTS } from '../python-modules.ts';
 import type { PythonValue } from '../python-value.ts';
 import { NativeFunction } from './entities.ts';
 import { Tensor, type List, type Tuple } from '@cresset/tensor';
-
-const CONSTANTS: Readonly<Record<string, number>> = {
-  pi: Math.PI,
-  e: Math.E,
-  tau: 2 * Math.PI,
-  inf: Infinity,
-  nan: NaN,
-};
 
 const ON_FLOATS: Readonly<Record<string, (...args: number[]) => number | bigint | boolean>> = {
   sqrt: (x) => inDomain(Math.sqrt(x), x),
@@ -65,7 +58,7 @@ export function mathMembers(path: string): [string, PythonValue][] {
     new NativeFunction(name, call, `${path}.${name}`),
   ];
   return [
-    ...Object.entries(CONSTANTS),
+    ...Object.entries(MATH_CONSTANTS),
     ...Object.entries(ON_FLOATS).map(([name, compute]) => fn(name, (args) => compute(...args.map(toNumber)))),
     ...Object.entries(ON_INTS).map(([name, compute]) =>
       fn(name, (args) => compute(...args.map((arg) => BigInt(arg as bigint)))),
