@@ -10,6 +10,8 @@ export * from './values/iterable-value.ts';
 export * from './modules/module-container.ts';
 export * from './modules/script-program.ts';
 export * from './parser/python-parser.ts';
+export { binaryOperation, isEqual, PythonError, unaryOperation } from './python/python-arithmetic.ts';
+export { BINARY_PRECEDENCE } from './parser/expression-parser.ts';
 export { evaluateGraph } from './python/interpreter/graph-evaluation.ts';
 export type { PythonValue as InterpretedValue } from './python/python-value.ts';
 export * from './modules/module-value.ts';

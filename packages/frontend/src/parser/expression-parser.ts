@@ -17,7 +17,8 @@ import {
   type UnaryOperator,
 } from './tree.ts';
 
-const PRECEDENCE: Readonly<Record<string, number>> = {
+/** Which of Python's binary operators bind tighter; powers are parsed by themselves. */
+export const BINARY_PRECEDENCE: Readonly<Record<string, number>> = {
   or: 2,
   and: 3,
   in: 5,
@@ -171,7 +172,7 @@ export class ExpressionParser {
     let lhs = this.#parseUnary();
     for (;;) {
       const op = this.#binaryOperator();
-      const precedence = op === undefined ? undefined : PRECEDENCE[op];
+      const precedence = op === undefined ? undefined : BINARY_PRECEDENCE[op];
       if (op === undefined || precedence === undefined || precedence < minimum) {
         return lhs;
       }
@@ -195,7 +196,7 @@ export class ExpressionParser {
       const comparison = this.#comparison(op, lhs, rhs, token);
       result = result === undefined ? comparison : this.#binary('and', result, comparison, token);
       op = this.#binaryOperator();
-      if (op === undefined || PRECEDENCE[op] !== COMPARISON_PRECEDENCE) {
+      if (op === undefined || BINARY_PRECEDENCE[op] !== COMPARISON_PRECEDENCE) {
         return result;
       }
       lhs = rhs;
@@ -224,7 +225,7 @@ export class ExpressionParser {
     if (kind === 'not') {
       return this.stream.lookahead().kind === 'in' ? 'not in' : undefined;
     }
-    return Object.hasOwn(PRECEDENCE, kind) ? kind : undefined;
+    return Object.hasOwn(BINARY_PRECEDENCE, kind) ? kind : undefined;
   }
 
   #nextOperator(op: string): Token {

@@ -1,4 +1,14 @@
-import { Parser, pythonRepr, type BinaryOperator, type Expr } from '@cresset/frontend';
+import {
+  BINARY_PRECEDENCE,
+  binaryOperation,
+  isEqual,
+  Parser,
+  PythonError,
+  pythonRepr,
+  unaryOperation,
+  type BinaryOperator,
+  type Expr,
+} from '@cresset/frontend';
 import { CressetError, Source } from '@cresset/ir';
 import { elementSize, Tensor, type IValue } from '@cresset/tensor';
 
@@ -23,10 +33,10 @@ export function parseGuard(code: string, sources: readonly string[], names: read
     return new Parser(new Source(text.replaceAll('\n', '')), 'python').parseExp();
   };
   const shown = replaced((index) => names[index]);
-  const computed = replaced(inputName);
+  const condition = replaced(inputName);
   return {
     text: unparse(shown, 0),
-    holds: (inputs) => isTrue(evaluate(computed, inputs)),
+    holds: (inputs) => isTrue(evaluate(condition, inputs)),
   };
 }
 
@@ -57,9 +67,7 @@ function evaluate(expr: Expr, inputs: readonly IValue[]): GuardValue {
     case 'unary': {
       const operand = value(expr.operand);
       if (expr.op === 'not') return !isTrue(operand);
-      const number = numberOf(operand);
-      if (expr.op === '-') return typeof number === 'bigint' ? -number : -Number(number);
-      return expr.op === '~' ? ~BigInt(number as bigint) : number;
+      return computed(() => unaryOperation(expr.op, numberOf(operand)));
     }
     case 'binary':
       return binary(expr.op, expr.lhs, expr.rhs, value);
@@ -91,9 +99,9 @@ function binary(op: BinaryOperator, left: Expr, right: Expr, value: (expr: Expr)
   const b = value(right);
   switch (op) {
     case '==':
-      return isEqual(a, b);
+      return isSame(a, b);
     case '!=':
-      return !isEqual(a, b);
+      return !isSame(a, b);
     case 'is':
       return a === b;
     case 'is not':
@@ -104,88 +112,21 @@ function binary(op: BinaryOperator, left: Expr, right: Expr, value: (expr: Expr)
 }
 
 /** Python's `==`: `True == 1 == 1.0`. */
-function isEqual(a: GuardValue, b: GuardValue): boolean {
-  return isPythonNumber(a) && isPythonNumber(b) ? areEqual(plain(a), plain(b)) : a === b;
-}
-
-/** Whether two numbers are one, an int and a float among them. */
-export function areEqual(a: bigint | number, b: bigint | number): boolean {
-  return typeof a === typeof b ? a === b : Number(a) === Number(b);
-}
+const isSame = (a: GuardValue, b: GuardValue): boolean =>
+  isPythonNumber(a) && isPythonNumber(b) ? isEqual(a, b) : a === b;
 
 const plain = (value: PythonNumber): bigint | number => (typeof value === 'boolean' ? BigInt(value) : value);
 
-function arithmetic(op: BinaryOperator, left: PythonNumber, right: PythonNumber): PythonNumber {
-  const a = plain(left);
-  const b = plain(right);
-  switch (op) {
-    case '<':
-      return a < b;
-    case '<=':
-      return a <= b;
-    case '>':
-      return a > b;
-    case '>=':
-      return a >= b;
-    default:
-      break;
-  }
-  if ((op === '/' || op === '//' || op === '%') && Number(b) === 0) fail('division by zero');
-  return typeof a === 'bigint' && typeof b === 'bigint' ? onInts(op, a, b) : onFloats(op, Number(a), Number(b));
-}
+const arithmetic = (op: BinaryOperator, left: PythonNumber, right: PythonNumber): PythonNumber =>
+  computed(() => binaryOperation(op, left, right));
 
-function onInts(op: BinaryOperator, a: bigint, b: bigint): bigint | number {
-  switch (op) {
-    case '+':
-      return a + b;
-    case '-':
-      return a - b;
-    case '*':
-      return a * b;
-    case '/':
-      return Number(a) / Number(b);
-    case '//':
-      return (a - modulo(a, b)) / b;
-    case '%':
-      return modulo(a, b);
-    case '**':
-      return b < 0n ? Number(a) ** Number(b) : a ** b;
-    case '&':
-      return a & b;
-    case '|':
-      return a | b;
-    case '^':
-      return a ^ b;
-    case '<<':
-      return a << b;
-    case '>>':
-      return a >> b;
-    default:
-      return fail(`a guard has the operator '${op}'`);
-  }
-}
-
-/** Python's `%`, which has the divisor's sign. */
-const modulo = (a: bigint, b: bigint): bigint => ((a % b) + b) % b;
-
-function onFloats(op: BinaryOperator, a: number, b: number): number {
-  switch (op) {
-    case '+':
-      return a + b;
-    case '-':
-      return a - b;
-    case '*':
-      return a * b;
-    case '/':
-      return a / b;
-    case '//':
-      return Math.floor(a / b);
-    case '%':
-      return a - b * Math.floor(a / b);
-    case '**':
-      return a ** b;
-    default:
-      return fail(`a guard has the operator '${op}' on floats`);
+/** The number that Python makes of others. Throws `INPUT_GUARD` where it would raise an exception, or make something else. */
+function computed(compute: () => unknown): PythonNumber {
+  try {
+    return numberOf(compute() as GuardValue);
+  } catch (error) {
+    if (error instanceof PythonError) fail(error.message);
+    throw error;
   }
 }
 
@@ -273,32 +214,7 @@ function fail(what: string): never {
 // ---- printing
 
 /** Python's precedences, from `if … else` to the operands of a call. */
-const PRECEDENCE: Readonly<Record<BinaryOperator, number>> = {
-  or: 2,
-  and: 3,
-  '<': 5,
-  '>': 5,
-  '<=': 5,
-  '>=': 5,
-  '==': 5,
-  '!=': 5,
-  is: 5,
-  'is not': 5,
-  in: 5,
-  '|': 6,
-  '^': 7,
-  '&': 8,
-  '<<': 9,
-  '>>': 9,
-  '+': 10,
-  '-': 10,
-  '*': 11,
-  '/': 11,
-  '//': 11,
-  '%': 11,
-  '@': 11,
-  '**': 13,
-};
+const PRECEDENCE: Readonly<Record<string, number>> = { ...BINARY_PRECEDENCE, '**': 13 };
 const TERNARY = 1;
 const NOT = 4;
 const SIGN = 12;
@@ -323,7 +239,7 @@ function unparse(expr: Expr, outer: number): string {
       return bracketed(precedence, `${sign}${unparse(expr.operand, precedence)}`);
     }
     case 'binary': {
-      const precedence = PRECEDENCE[expr.op];
+      const precedence = PRECEDENCE[expr.op]!;
       // Comparisons chain, and so each of their operands is bracketed; the others group to the left, but for powers.
       const [left, right] =
         precedence === PRECEDENCE['<']

@@ -1,8 +1,8 @@
-import { pythonRepr, pythonTypeName } from '@cresset/frontend';
+import { isEqual, pythonRepr, pythonTypeName } from '@cresset/frontend';
 import { CressetError, type Argument, type ArgumentBinder, type FunctionSchema } from '@cresset/ir';
 import { Dict, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { flatten, leafPaths, treeOf, treeText, type TreeSpec } from '../tree/tree-spec.ts';
-import { areEqual, parseGuard } from './guard-expression.ts';
+import { parseGuard } from './guard-expression.ts';
 import type { SymbolicSize } from './symbolic-size.ts';
 
 /** A size of an input, or an input that is an int: a number, or symbols. */
@@ -232,20 +232,20 @@ function constantGuard(value: IValue, at: number, name: string): Check[] {
   const condition = isNaN ? `math.isnan(${name})` : `${name} == ${shown}`;
   return [
     (values) => {
-      if (!(isNaN ? Number.isNaN(values[at]) : isEqual(values[at], value))) throw guardError(condition);
+      if (!(isNaN ? Number.isNaN(values[at]) : isSameConstant(values[at], value))) throw guardError(condition);
     },
   ];
 }
 
 /** Python's `==`, for which 1, 1.0 and True are one. */
-function isEqual(given: IValue, wanted: IValue): boolean {
+function isSameConstant(given: IValue, wanted: IValue): boolean {
   const number = (value: IValue): bigint | number | null => {
     if (typeof value === 'boolean') return BigInt(value);
     if (value instanceof Tensor && value.numel === 1) return value.contiguousArray()[0];
     return typeof value === 'bigint' || typeof value === 'number' ? value : null;
   };
   const [a, b] = [number(given), number(wanted)];
-  return a !== null && b !== null ? areEqual(a, b) : given === wanted;
+  return a !== null && b !== null ? isEqual(a, b) : given === wanted;
 }
 
 const guardError = (condition: string): CressetError => new CressetError('INPUT_GUARD', `Guard failed: ${condition}`);
@@ -339,7 +339,7 @@ function solve(size: SymbolicSize, symbol: string, given: bigint): bigint | null
 }
 
 function expectConstant(wanted: IValue, given: IValue, path: string): void {
-  if (wanted === null || (typeof wanted === typeof given && isEqual(given, wanted))) return;
+  if (wanted === null || (typeof wanted === typeof given && isSameConstant(given, wanted))) return;
   if (typeof wanted === 'number' && Number.isNaN(wanted)) {
     if (typeof given === 'number' && Number.isNaN(given)) return;
     throw shapeError(`Expected input at ${path} to be nan, but got ${pythonRepr(given)}`);
