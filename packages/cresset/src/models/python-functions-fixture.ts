@@ -1,5 +1,5 @@
 import { declareScript } from '@cresset/frontend';
-import { ClassType } from '@cresset/ir';
+import { ClassType, CompilationUnit } from '@cresset/ir';
 import {
   explainFunction,
   RuntimeContext,
@@ -35,6 +35,18 @@ export class PythonFunctions {
     if (!fn) throw new Error(`there is no function ${name}`);
     return fn;
   }
+}
+
+/** An object of the class `Subject` of Python text, made of a tensor. */
+export function subjectOf(source: string, state: Tensor, options: RuntimeContextOptions): ScriptModule {
+  const unit = new CompilationUnit();
+  const { program } = declareScript(source, { unit, filename: '<program>' });
+  const object = program.makeModule('Subject', [state], [], (value) => value);
+  return new ScriptModule(
+    object,
+    unit,
+    new RuntimeContext({ print: () => undefined, warn: () => undefined, ...options }),
+  );
 }
 
 /** A tensor with elements that no other of another seed has. */

@@ -1,9 +1,7 @@
-import { declareScript } from '@cresset/frontend';
-import { CompilationUnit } from '@cresset/ir';
-import { explainFunction, RuntimeContext, ScriptModule } from '@cresset/runtime';
+import { explainFunction, type ScriptModule } from '@cresset/runtime';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { vi } from 'vitest';
-import { tensorOf } from '../python-functions-fixture.ts';
+import { subjectOf, tensorOf } from '../python-functions-fixture.ts';
 import { expectAlike } from './alike-fixture.ts';
 
 /** What a layer with a cache of two heads does in a step: `q`, `k` and `v` of [1, 2, tokens, 16]. */
@@ -88,12 +86,8 @@ class Subject(nn.Module):
 `;
 
 /** A module with such a step; its input is of [tokens, 32]. */
-function cacheModule(step: Step, device: ComputeDevice | null): ScriptModule {
-  const unit = new CompilationUnit();
-  const { program } = declareScript(sourceOf(steps[step]), { unit, filename: '<program>' });
-  const object = program.makeModule('Subject', [tensorOf([32, 96], 9)], [], (value) => value);
-  return new ScriptModule(object, unit, new RuntimeContext({ print: () => undefined, warn: () => undefined, device }));
-}
+const cacheModule = (step: Step, device: ComputeDevice | null): ScriptModule =>
+  subjectOf(sourceOf(steps[step]), tensorOf([32, 96], 9), { device });
 
 /** Nine tokens, then one or three at a time, held against the same program without a device. */
 export async function callWithGrowingCache(

@@ -1,9 +1,7 @@
-import { declareScript } from '@cresset/frontend';
-import { CompilationUnit } from '@cresset/ir';
-import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
+import { registerAllParts } from '@cresset/runtime';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, it } from 'vitest';
-import { tensorOf } from '../python-functions-fixture.ts';
+import { subjectOf, tensorOf } from '../python-functions-fixture.ts';
 import { expectAlike } from './alike-fixture.ts';
 
 beforeAll(registerAllParts);
@@ -21,16 +19,9 @@ class Subject(nn.Module):
         return torch.max(v, -1)[0]
 `;
 
-function moduleOf(device: WasmDevice | null): ScriptModule {
-  const unit = new CompilationUnit();
-  const { program } = declareScript(source, { unit, filename: '<program>' });
-  const object = program.makeModule('Subject', [tensorOf([999], 9)], [], (value) => value);
-  return new ScriptModule(object, unit, new RuntimeContext({ print: () => undefined, warn: () => undefined, device }));
-}
-
 it('a view that the host gives other sizes where a recording ends is made with those that it had', async () => {
   const device = new WasmDevice();
-  const [here, there] = [moduleOf(device), moduleOf(null)];
+  const [here, there] = [device, null].map((each) => subjectOf(source, tensorOf([999], 9), { device: each }));
   for (const [run, size] of [999, 999, 999, 999, 700, 999].entries()) {
     const got = await here.call('forward', [tensorOf([size], run)], { resultToHost: true });
     await expectAlike(got, await there.call('forward', [tensorOf([size], run)]));

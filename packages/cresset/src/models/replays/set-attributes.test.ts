@@ -1,10 +1,8 @@
-import { declareScript } from '@cresset/frontend';
-import { CompilationUnit } from '@cresset/ir';
-import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
+import { registerAllParts, type ScriptModule } from '@cresset/runtime';
 import type { IValue, Tensor } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, expect, it, vi } from 'vitest';
-import { intsOf, tensorOf } from '../python-functions-fixture.ts';
+import { intsOf, subjectOf, tensorOf } from '../python-functions-fixture.ts';
 import { expectAlike } from './alike-fixture.ts';
 
 beforeAll(registerAllParts);
@@ -63,14 +61,8 @@ class Subject(nn.Module):
     def forward(self, x: Tensor) -> Tensor:${body}
 `;
 
-function moduleOf(source: string, device: WasmDevice | null): ScriptModule {
-  const unit = new CompilationUnit();
-  const { program } = declareScript(source, { unit, filename: '<program>' });
-  const object = program.makeModule('Subject', [tensorOf([20, 64], 9)], [], (value) => value);
-  const limits = { smallWork: 0 };
-  const context = new RuntimeContext({ print: () => undefined, warn: () => undefined, device, limits });
-  return new ScriptModule(object, unit, context);
-}
+const moduleOf = (source: string, device: WasmDevice | null): ScriptModule =>
+  subjectOf(source, tensorOf([20, 64], 9), { device, limits: { smallWork: 0 } });
 
 it.each(Object.entries(bodies))('a replay sets attributes: %s', async (_name, body) => {
   const device = new WasmDevice();
