@@ -1,3 +1,5 @@
+import { biasOf } from './parameters.ts';
+
 /** Convolutions (PyTorch: torch/nn/modules/conv.py), of one to three dimensions. */
 
 const DIMENSIONS = [1, 2, 3] as const;
@@ -65,10 +67,7 @@ class _ConvNd(Module):
             self.weight = Parameter(torch.empty((in_channels, out_channels // groups, *kernel_size), dtype=dtype))
         else:
             self.weight = Parameter(torch.empty((out_channels, in_channels // groups, *kernel_size), dtype=dtype))
-        if bias:
-            self.bias = Parameter(torch.empty(out_channels, dtype=dtype))
-        else:
-            self.register_parameter('bias', None)
+${biasOf('out_channels')}
         self.reset_parameters()
 
     def reset_parameters(self):

@@ -1,3 +1,5 @@
+import { biasOf } from './parameters.ts';
+
 /** What `torch.nn.init` does, on tensors as they are. */
 export const INIT = `
 def calculate_gain(nonlinearity, param=None):
@@ -172,10 +174,7 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(torch.empty((out_features, in_features), dtype=dtype))
-        if bias:
-            self.bias = Parameter(torch.empty(out_features, dtype=dtype))
-        else:
-            self.register_parameter('bias', None)
+${biasOf('out_features')}
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -207,10 +206,7 @@ class Bilinear(Module):
         self.in2_features = in2_features
         self.out_features = out_features
         self.weight = Parameter(torch.empty((out_features, in1_features, in2_features), dtype=dtype))
-        if bias:
-            self.bias = Parameter(torch.empty(out_features, dtype=dtype))
-        else:
-            self.register_parameter('bias', None)
+${biasOf('out_features')}
         self.reset_parameters()
 
     def reset_parameters(self):

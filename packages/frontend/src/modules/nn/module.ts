@@ -213,6 +213,37 @@ class Module:
         return type(self).__name__
 `;
 
+/** What `Sequential` and `ModuleList` do with modules that have numbers for names. */
+const NUMBERED = `    def __setitem__(self, index, module):
+        self._modules[list(self._modules.keys())[index]] = module
+
+    def __delitem__(self, index):
+        names = list(self._modules.keys())
+        for name in (names[index] if isinstance(index, slice) else [names[index]]):
+            del self._modules[name]
+        self._renumber(list(self._modules.values()))
+
+    def _renumber(self, modules):
+        self._modules.clear()
+        for place, module in enumerate(modules):
+            self._modules[str(place)] = module
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def append(self, module):
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self, key):
+        module = self[key]
+        del self[key]
+        return module
+`;
+
 /** What holds modules and parameters. */
 export const CONTAINER = `
 class Sequential(Module):
@@ -231,48 +262,20 @@ class Sequential(Module):
             return type(self)(dict(list(self._modules.items())[index]))
         return modules[index]
 
-    def __setitem__(self, index, module):
-        self._modules[list(self._modules.keys())[index]] = module
-
-    def __delitem__(self, index):
-        names = list(self._modules.keys())
-        for name in (names[index] if isinstance(index, slice) else [names[index]]):
-            del self._modules[name]
-        modules = list(self._modules.values())
-        self._modules.clear()
-        for place, module in enumerate(modules):
-            self._modules[str(place)] = module
-
-    def __len__(self):
-        return len(self._modules)
-
-    def __iter__(self):
-        return iter(self._modules.values())
-
+${NUMBERED}
     def __add__(self, other):
         return Sequential(*(list(self) + list(other)))
-
-    def append(self, module):
-        self.add_module(str(len(self)), module)
-        return self
 
     def insert(self, index, module):
         modules = list(self._modules.values())
         modules.insert(index, module)
-        self._modules.clear()
-        for place, each in enumerate(modules):
-            self._modules[str(place)] = each
+        self._renumber(modules)
         return self
 
     def extend(self, sequential):
         for layer in sequential:
             self.append(layer)
         return self
-
-    def pop(self, key):
-        module = self[key]
-        del self[key]
-        return module
 
     def forward(self, input):
         for module in self:
@@ -293,26 +296,7 @@ class ModuleList(Module):
             raise IndexError(f'index {index} is out of range')
         return modules[index]
 
-    def __setitem__(self, index, module):
-        self._modules[list(self._modules.keys())[index]] = module
-
-    def __delitem__(self, index):
-        names = list(self._modules.keys())
-        for name in (names[index] if isinstance(index, slice) else [names[index]]):
-            del self._modules[name]
-        self._renumber(list(self._modules.values()))
-
-    def _renumber(self, modules):
-        self._modules.clear()
-        for place, module in enumerate(modules):
-            self._modules[str(place)] = module
-
-    def __len__(self):
-        return len(self._modules)
-
-    def __iter__(self):
-        return iter(self._modules.values())
-
+${NUMBERED}
     def __iadd__(self, modules):
         return self.extend(modules)
 
@@ -323,15 +307,6 @@ class ModuleList(Module):
         modules = list(self._modules.values())
         modules.insert(index, module)
         self._renumber(modules)
-
-    def append(self, module):
-        self.add_module(str(len(self)), module)
-        return self
-
-    def pop(self, key):
-        module = self[key]
-        del self[key]
-        return module
 
     def extend(self, modules):
         if not isinstance(modules, Module) and not hasattr(modules, '__iter__'):

@@ -1,3 +1,4 @@
+import { affineOf, resetAffine } from './parameters.ts';
 import { simpleLayer } from './simple-layer.ts';
 
 const STATISTICS = 'num_features: int, eps: float = 1e-05, momentum';
@@ -27,15 +28,7 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        if self.affine:
-            self.weight = Parameter(torch.empty(num_features, dtype=dtype))
-            if bias:
-                self.bias = Parameter(torch.empty(num_features, dtype=dtype))
-            else:
-                self.register_parameter('bias', None)
-        else:
-            self.register_parameter('weight', None)
-            self.register_parameter('bias', None)
+${affineOf('affine', 'num_features')}
         if self.track_running_stats:
             self.register_buffer('running_mean', torch.zeros(num_features, dtype=dtype))
             self.register_buffer('running_var', torch.ones(num_features, dtype=dtype))
@@ -54,10 +47,7 @@ class _NormBase(Module):
 
     def reset_parameters(self):
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+${resetAffine('affine')}
 
     def _check_input_dim(self, input):
         raise NotImplementedError
@@ -145,22 +135,11 @@ class LayerNorm(Module):
         self.normalized_shape = tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        if self.elementwise_affine:
-            self.weight = Parameter(torch.empty(self.normalized_shape, dtype=dtype))
-            if bias:
-                self.bias = Parameter(torch.empty(self.normalized_shape, dtype=dtype))
-            else:
-                self.register_parameter('bias', None)
-        else:
-            self.register_parameter('weight', None)
-            self.register_parameter('bias', None)
+${affineOf('elementwise_affine', 'self.normalized_shape')}
         self.reset_parameters()
 
     def reset_parameters(self):
-        if self.elementwise_affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+${resetAffine('elementwise_affine')}
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -180,22 +159,11 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        if self.affine:
-            self.weight = Parameter(torch.empty(num_channels, dtype=dtype))
-            if bias:
-                self.bias = Parameter(torch.empty(num_channels, dtype=dtype))
-            else:
-                self.register_parameter('bias', None)
-        else:
-            self.register_parameter('weight', None)
-            self.register_parameter('bias', None)
+${affineOf('affine', 'num_channels')}
         self.reset_parameters()
 
     def reset_parameters(self):
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+${resetAffine('affine')}
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
