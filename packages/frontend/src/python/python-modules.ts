@@ -407,7 +407,8 @@ function mathMember(field: string): SugaredValue | undefined {
   return Object.hasOwn(MATH_CONSTANTS, field) ? new PythonConstant(MATH_CONSTANTS[field]!) : undefined;
 }
 
-const EXCEPTIONS: ReadonlySet<string> = new Set([
+/** Exceptions of Python by name, but for `AssertionError`, which `assert` raises too. */
+export const EXCEPTION_NAMES: ReadonlySet<string> = new Set([
   ...(
     'Arithmetic Attribute BlockingIO BrokenPipe Buffer ChildProcess ConnectionAborted Connection ConnectionRefused ' +
     'ConnectionReset EOF Environment FileExists FileNotFound FloatingPoint IO Import Indentation Index Interrupted ' +
@@ -447,7 +448,7 @@ export function resolvePythonName(name: string): SugaredValue | undefined {
   if (Object.hasOwn(ALIASES, name)) {
     return new PythonModule(ALIASES[name]!);
   }
-  if (EXCEPTIONS.has(name)) {
+  if (EXCEPTION_NAMES.has(name)) {
     return new ExceptionValue(`builtins.${name}`);
   }
   if (name === 'warnings') {

@@ -1,6 +1,7 @@
 import { Complex } from '@cresset/ir';
 import { Dict, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { PythonError } from '../python-arithmetic.ts';
+import { EXCEPTION_NAMES } from '../python-modules.ts';
 import { pythonTypeName, TorchCode, type PythonValue } from '../python-value.ts';
 import { dictOf, itemsIn, listOf, tupleOf } from './containers.ts';
 import { namesIn, setOwnAttribute } from './attributes.ts';
@@ -26,7 +27,7 @@ import type { Interpreter } from './interpreter.ts';
 import { addToSet, isLess, lengthOf } from './operations.ts';
 import { numberBuiltin, NUMBER_BUILTINS } from './number-builtins.ts';
 
-/** Exceptions by the class that they derive from. */
+/** Exceptions by the class that they derive from; the others derive from `Exception`. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   BaseException: 'Exception SystemExit KeyboardInterrupt GeneratorExit',
   ArithmeticError: 'ZeroDivisionError OverflowError FloatingPointError',
@@ -38,9 +39,6 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   NameError: 'UnboundLocalError',
   Warning: 'UserWarning DeprecationWarning FutureWarning RuntimeWarning',
 };
-
-const OTHER_EXCEPTIONS =
-  'TypeError AssertionError AttributeError StopIteration MemoryError EOFError SyntaxError BufferError';
 
 /** Names that sources use without importing them, as their authors' modules would have them. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -116,7 +114,7 @@ export class Builtins {
       if (!this.#names.has(parent)) add(parent, 'Exception');
       for (const child of children.split(' ')) add(child, parent);
     }
-    for (const name of OTHER_EXCEPTIONS.split(' ')) add(name, 'Exception');
+    for (const name of ['AssertionError', ...EXCEPTION_NAMES]) if (!this.#names.has(name)) add(name, 'Exception');
   }
 
   #addTypes(): void {
