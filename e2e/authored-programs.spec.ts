@@ -149,3 +149,26 @@ test("the page's address turns the JIT off, and lets it tell what it does", asyn
   const told = await run('PYTORCH_JIT_LOG_LEVEL=inliner');
   expect(told.log).toContain('[DUMP inliner]');
 });
+
+test('results that stay in the worker go from one model to another', async ({ page }) => {
+  await open(page);
+  const result = await page.evaluate(async () => {
+    const { memory, script, tensor } = globalThis.cresset;
+    const one = await script('def twice(x):\n    return x * 2, x.sum()\n', { device: 'webgpu' });
+    const other = await script('def grow(x):\n    x.add_(1)\n    return torch.cat([x, x])\n', { device: 'webgpu' });
+    const x = tensor(Float32Array.from({ length: 2000 }, (_, at) => at));
+    const places = { outputs: ['device', 'page'] } as const;
+    const [stayed, sum] = (await one.function('twice').run([x], places)) as unknown as [
+      Cresset.DeviceTensor,
+      Cresset.Tensor,
+    ];
+    const grown = (await other.function('grow').run([stayed], { outputs: 'device' })) as Cresset.DeviceTensor;
+    const { tensors } = await memory();
+    const data = Array.from((await grown.data()) as Float32Array).slice(1999, 2002);
+    const first = (await stayed.tensor()).data[0];
+    stayed.dispose();
+    grown.dispose();
+    return { shape: grown.shape, data, first, sum: sum.data[0], tensors, left: (await memory()).tensors };
+  });
+  expect(result).toEqual({ shape: [4000], data: [3999, 1, 3], first: 1, sum: 1999000, tensors: 2, left: 0 });
+});

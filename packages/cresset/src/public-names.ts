@@ -17,6 +17,8 @@ export type {
   ModelSummary,
   ModuleSummary,
   OperatorUse,
+  OutputPlace,
+  OutputPlaces,
   PartUse,
   PassStep,
   RunProfile,
@@ -57,6 +59,7 @@ export {
   type TensorOptions,
   type TensorParts,
 } from './page/values/tensor.ts';
+export type { DeviceTensor } from './page/values/device-tensor.ts';
 export type { ComplexNumber, EnumMember, Input, Output } from './page/values/value.ts';
 export {
   AuthoredModule,

@@ -1,6 +1,7 @@
 import { registerAllOperators } from '@cresset/operators';
 import { initializeRuntime } from './initialize.ts';
 import { register as registerAutocast } from './parts/autocast.ts';
+import { register as registerDeviceTensors } from './parts/device-tensors.ts';
 import { register as registerExecutors } from './parts/executors.ts';
 import { register as registerFreezing } from './parts/freezing.ts';
 import { register as registerAuthoring } from './parts/authoring.ts';
@@ -19,6 +20,7 @@ export function registerAllParts(): void {
   registerAllOperators();
   registerAuthoring();
   registerAutocast();
+  registerDeviceTensors();
   registerExecutors();
   registerFreezing();
   registerInspection();

@@ -1,6 +1,6 @@
 import type { PendingState, TransferProgress, WeightReader } from '@cresset/archive';
 import { CressetError, isCustomClass, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
-import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
+import { ScriptObject, Tuple, type IValue, type Storage, type Tensor } from '@cresset/tensor';
 import { Execution, type OperatorObserver } from './run/execution.ts';
 import { ExecutorCache, type ExecutionPlan, type RunSpec, type StepListener } from './executor/graph-executor.ts';
 import type { CodeProvider } from './interpreter/code/code-compiler.ts';
@@ -21,8 +21,8 @@ export interface ScriptModuleOptions {
 
 export interface CallOptions {
   readonly signal?: AbortSignal | null;
-  /** Brings the tensors of the result to the host, in one submission with the work that makes them. */
-  readonly resultToHost?: boolean;
+  /** Brings the tensors of the result to the host, or of the parts that it says, in one submission with the work that makes them. */
+  readonly resultToHost?: boolean | ((result: IValue) => readonly IValue[]);
   /** With that: takes those of the result that the run made on its device, and that had no copy on the host before. */
   readonly made?: Set<Storage> | null;
   /** Runs it here instead, with the code made for this module's device. */
@@ -143,20 +143,29 @@ export class ScriptModule {
     this.#executors.executorOf(fn).makePlan(this.#spec(), receiver, onStep);
   }
 
-  /** Frees the memory of all tensors of the module, those that its code holds as constants among them. */
-  dispose(): void {
+  /**
+   * Frees the memory of all tensors of the module, those that its code holds as constants among them.
+   *
+   * @param isHeld whether somebody else has a storage, who frees it
+   */
+  dispose(isHeld: (storage: Storage) => boolean = () => false): void {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
     this.options.weights?.close();
     this.context.planner?.clear();
     this.context.faults.dispose();
-    for (const storage of this.storages()) storage.dispose();
+    for (const storage of this.storages()) if (!isHeld(storage)) storage.dispose();
+  }
+
+  /** The tensors that its code holds. */
+  constants(): readonly Tensor[] {
+    return this.#executors.constants();
   }
 
   /** Those of all tensors of the module, and of its code's constants. */
   storages(): ReadonlySet<Storage> {
     const found = new Set<Storage>();
-    forEachStorage([this.object, ...this.#executors.constants()], (storage) => found.add(storage));
+    forEachStorage([this.object, ...this.constants()], (storage) => found.add(storage));
     return found;
   }
 
@@ -215,7 +224,8 @@ export class ScriptModule {
       const results = await state.run(code, args);
       const value = results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);
       const wanted = new Set<Storage>();
-      if (resultToHost) forEachStorage([value], (storage) => wanted.add(storage));
+      const parts = typeof resultToHost === 'function' ? resultToHost(value) : resultToHost ? [value] : [];
+      forEachStorage(parts, (storage) => wanted.add(storage));
       for (const storage of wanted) if (!storage.isOnHost && execution.ledger?.entries.has(storage)) made?.add(storage);
       const ends = Array.from(wanted, (storage) => storage.toHost());
       if (resultToHost && context.faults.isPending) ends.push(context.faults.check());

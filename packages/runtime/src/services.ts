@@ -1,11 +1,13 @@
 import type { CompilerServices, ExecutorKind, Node } from '@cresset/ir';
 import type { OptimizeOptions } from '@cresset/passes';
 import type { ScriptObject } from '@cresset/tensor';
+import type { DeviceTensors } from './device-tensors/device-tensors.ts';
 import type { ChooserFactory } from './executor/graph-executor.ts';
 import type { rollRecording } from './plan/recording/rolled-recording.ts';
 import type { MemoryBudget } from './run/memory-budget.ts';
 import type { Planner } from './run/planner.ts';
 import type { RuntimeContext } from './run/runtime-context.ts';
+import type { HostedModel } from './worker/hosted-model.ts';
 
 /** What few programs have a use for: loops whose trips are kernels with one more axis. */
 export interface LoopRolling {
@@ -18,6 +20,8 @@ export interface LoopRolling {
 export interface RuntimeServices extends CompilerServices {
   /** The pass that a program with `torch.autocast` needs. */
   readonly autocast?: OptimizeOptions['autocast'];
+  /** Keeps results of calls where they were made. */
+  readonly deviceTensors?: (models: ReadonlyMap<number, HostedModel>) => DeviceTensors;
   /** The executors that look at arguments. */
   readonly executors?: Readonly<Record<ExecutorKind, ChooserFactory>>;
   /** Bounds the memory of a program, bytes. */

@@ -26,6 +26,7 @@ import * as vision from '@cresset/operators/parts/vision';
 import * as weightOnly from '@cresset/operators/parts/weight-only';
 import * as autocast from '@cresset/runtime/parts/autocast';
 import * as authoring from '@cresset/runtime/parts/authoring';
+import * as deviceTensors from '@cresset/runtime/parts/device-tensors';
 import * as executors from '@cresset/runtime/parts/executors';
 import * as freezing from '@cresset/runtime/parts/freezing';
 import * as inspection from '@cresset/runtime/parts/inspection';
@@ -45,6 +46,7 @@ const ALL = {
   authoring,
   autocast,
   complex,
+  'device-tensors': deviceTensors,
   einsum,
   executors,
   exported,

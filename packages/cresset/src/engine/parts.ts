@@ -7,6 +7,7 @@ const PARTS = {
   autocast: () => import('@cresset/runtime/parts/autocast'),
   authoring: () => import('@cresset/runtime/parts/authoring'),
   complex: () => import('@cresset/operators/parts/complex'),
+  'device-tensors': () => import('@cresset/runtime/parts/device-tensors'),
   einsum: () => import('@cresset/operators/parts/einsum'),
   exported: () => import('@cresset/operators/parts/exported'),
   executors: () => import('@cresset/runtime/parts/executors'),

@@ -1,5 +1,5 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
-import type { DeviceChoice } from '@cresset/runtime';
+import type { DeviceChoice, OutputPlaces } from '@cresset/runtime';
 import { LoadedFile } from './loaded-file.ts';
 import { wireInput, type ModelInput } from './values/model-input.ts';
 import type { Tensor } from './values/tensor.ts';
@@ -39,6 +39,8 @@ export interface LoadOptions {
    * rounded numbers as float32. Without effect on the CPU. The default is `float32`.
    */
   readonly weights?: 'float32' | 'float16';
+  /** Where tensors of results are, where a call does not say (see {@link CallOptions.outputs}). The default is `page`. */
+  readonly outputs?: OutputPlaces;
   /** Which program of a `.pt2` that has several (torch.export.pt2_archive.package_pt2); without it, the only one, or `model`. */
   readonly program?: string;
   /**
@@ -81,6 +83,8 @@ export const PLACE_RULES = {
 export interface MemoryReport {
   /** Models that were loaded and not disposed of. */
   readonly models: number;
+  /** Results that stayed where they were made and were not disposed of ({@link DeviceTensor}). */
+  readonly tensors: number;
   /** Bytes on the GPU: weights, and what runs hold. */
   readonly deviceBytes: number;
   /** Bytes that are kept on the GPU beside them, for runs to come. */
@@ -112,6 +116,7 @@ export class Library {
       ...PRECISION_RULES,
       lazy: 'boolean',
       program: 'string',
+      outputs: 'any',
     });
     const { device = 'auto', cache = false, lazy = true, weights = 'float32', memoryLimit, program } = options;
     const placement = await this.placement(options.worker ?? true, device);
@@ -128,7 +133,7 @@ export class Library {
       program,
     } as const;
     const { id, summary } = await placement.client.request('loaded', request, transferOptions(options));
-    return withMethods(new ScriptModule(new LoadedFile(placement, model, summary, id)));
+    return withMethods(new ScriptModule(new LoadedFile(placement, model, summary, id, options.outputs)));
   }
 
   async loadCheckpoint(input: ModelInput, options: CheckpointOptions): Promise<Map<string, Tensor>> {
@@ -146,6 +151,7 @@ export class Library {
     const sum = (of: (report: MemoryReport) => number): number => reports.reduce((total, each) => total + of(each), 0);
     return {
       models: sum(({ models }) => models),
+      tensors: sum(({ tensors }) => tensors),
       deviceBytes: sum(({ deviceBytes }) => deviceBytes),
       pooledBytes: sum(({ pooledBytes }) => pooledBytes),
       peakBytes: sum(({ peakBytes }) => peakBytes),

@@ -1,5 +1,5 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
-import type { CallResult, ModelSummary, RunProfile } from '@cresset/runtime';
+import type { CallResult, ModelSummary, OutputPlaces, RunProfile } from '@cresset/runtime';
 import type { Placement } from './placing/placement.ts';
 import { fromWire, WireArguments, type Input, type Output } from './values/value.ts';
 
@@ -12,6 +12,11 @@ export interface ArgumentOptions {
 }
 
 export interface CallOptions extends ArgumentOptions {
+  /**
+   * Where the tensors of the result are to be: on the `page`, with their elements, or left where the model made them (`device`), as {@link DeviceTensor}s. Of a result that
+   * is a tuple or a list, an array says it for each value. The default is what `load` was told, and else `page`.
+   */
+  readonly outputs?: OutputPlaces;
   /** Told how many bytes were read of the weights that this call needs, where they are not there yet: of a file over 32 MB. */
   readonly onProgress?: (progress: { readonly loaded: number; readonly total: number | null }) => void;
 }
@@ -77,6 +82,8 @@ export class LoadedFile implements HostedProgram {
     readonly id: number,
     public summary: ModelSummary,
     readonly request: number | null = null,
+    /** Where tensors of results are to be, where a call does not say. */
+    readonly outputs?: OutputPlaces,
   ) {
     forgotten.register(this, { placement, id, request }, this);
   }
@@ -91,10 +98,10 @@ export class LoadedFile implements HostedProgram {
   }
 
   async call(module: string, method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
-    checkOptions(`call '${method}'`, options, { ...ARGUMENT_RULES, onProgress: 'function' });
+    checkOptions(`call '${method}'`, options, { ...ARGUMENT_RULES, onProgress: 'function', outputs: 'any' });
     if (!Array.isArray(inputs))
       throw new CressetError('ARGUMENT', `the inputs of call '${method}' have to be an array`);
-    const { kwargs: named, signal, onProgress } = options;
+    const { kwargs: named, signal, onProgress, outputs = this.outputs } = options;
     const values = new WireArguments(this.#spare);
     const args = inputs.map((input) => values.value(input));
     const kwargs = values.named(named);
@@ -109,6 +116,7 @@ export class LoadedFile implements HostedProgram {
       kwargs,
       tellsProgress,
       spare: disposed,
+      outputs,
     } as const;
     const note = ({ profile, written }: CallResult): void => {
       this.lastProfile = profile;
@@ -118,6 +126,9 @@ export class LoadedFile implements HostedProgram {
     const { result } = await this.placement.client.request('called', request, requestOptions);
     note(result);
     this.#spare = [...result.spared];
-    return fromWire(result.value, this.#results.keep);
+    const { reshaped, value } = result;
+    const { DeviceTensor } = outputs || reshaped?.length ? await import('./values/device-tensor.ts') : {};
+    DeviceTensor?.reshape(reshaped ?? []);
+    return fromWire(value, this.#results.keep, (tensor) => new DeviceTensor!(tensor, this.placement.client));
   }
 }

@@ -78,7 +78,9 @@ export abstract class SourceProgram extends HostedModel {
 
   override dispose(): void {
     super.dispose();
-    forEachStorage([...this.modules.values()], (storage) => storage.dispose());
+    forEachStorage([...this.modules.values()], (storage) => {
+      if (!this.isOfPage(storage)) storage.dispose();
+    });
   }
 }
 
@@ -193,7 +195,7 @@ export class FunctionProgram extends SourceProgram {
     const held = new Set<Storage>();
     forEachStorage([...this.modules.values()], (storage) => held.add(storage));
     forEachStorage(released, (storage) => {
-      if (!held.has(storage)) storage.dispose();
+      if (!held.has(storage) && !this.isOfPage(storage)) storage.dispose();
     });
   }
 

@@ -9,7 +9,8 @@ export const memoryHandlers: RequestHandlers = {
     const uses = (await host.openedDevices()).map((device) => device.memory());
     const sum = (of: (use: DeviceMemoryUse) => number): number => uses.reduce((bytes, use) => bytes + of(use), 0);
     const [live, pooled, peak] = [sum((use) => use.live), sum((use) => use.pooled), sum((use) => use.peak)];
-    const report = { models: host.models.size, deviceBytes: live, pooledBytes: pooled, peakBytes: peak };
+    const tensors = host.deviceTensors?.size ?? 0;
+    const report = { models: host.models.size, tensors, deviceBytes: live, pooledBytes: pooled, peakBytes: peak };
     return { type: 'memory', report };
   },
 

@@ -8,6 +8,12 @@ const VALUES_PER_STORAGE = 8;
 /** Memory that does not wait, bytes. */
 const MAX_WAITING_BYTES = 64 << 20;
 
+/** Frees what nothing holds any more. What has a copy on the host may be a literal of a program: that stays. */
+export function giveUpCopies(storage: Storage): void {
+  if (storage.isOnHost) storage.hostBytesForWriting();
+  else storage.dispose();
+}
+
 /**
  * Storages of which only a walk through the attributes of a program tells whether something still holds them.
  *

@@ -131,7 +131,15 @@ export interface CallRequest {
   readonly tellsProgress?: boolean;
   /** Buffers of earlier results, for those of this call. */
   readonly spare?: readonly ArrayBuffer[];
+  /** Where the tensors of the result are to be; without it, on the page. */
+  readonly outputs?: OutputPlaces | undefined;
 }
+
+/** Where tensors of a result are: on the page with their elements, or where they were made. */
+export type OutputPlace = 'page' | 'device';
+
+/** One place for all tensors of a result, or one for each value of a tuple or list that it is. */
+export type OutputPlaces = OutputPlace | readonly OutputPlace[];
 
 /** A question about a model: `about` says what the answer is. */
 export type QueryRequest = {
@@ -197,4 +205,6 @@ export interface CallResult {
   /** Buffers in which arguments came, for those of the next call. */
   readonly spared: readonly ArrayBuffer[];
   readonly profile: RunProfile;
+  /** The sizes of tensors of the page that stay where they were made, by their numbers, where they have others now. */
+  readonly reshaped?: readonly (readonly [id: number, shape: readonly number[]])[] | undefined;
 }

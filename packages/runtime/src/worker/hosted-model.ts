@@ -1,16 +1,17 @@
-import { abortable, throwIfAborted, type LoadedModule, type TransferProgress } from '@cresset/archive';
+import type { LoadedModule, TransferProgress } from '@cresset/archive';
 import { ClassType, compilerServices, CressetError, jitOptions, nested, type ScriptFunction } from '@cresset/ir';
-import { largestBuffer, type ComputeDevice } from '@cresset/tensorexpr';
-import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
+import type { DeviceTensors } from '../device-tensors/device-tensors.ts';
 import type { OperatorObserver } from '../run/execution.ts';
 import { RunCounters } from '../run/run-counters.ts';
 import { makeRunProfile, type RunProfile } from '../run/run-profile.ts';
 import type { RuntimeServices } from '../services.ts';
 import { forEachStorage } from '../memory/reachable-storages.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
-import { READ_AHEAD_BYTES, ScriptModule, type CallOptions } from '../script-module.ts';
-import { UndecidedStorages } from '../memory/undecided-storages.ts';
+import { ScriptModule, type CallOptions } from '../script-module.ts';
+import { giveUpCopies, UndecidedStorages } from '../memory/undecided-storages.ts';
 import { bindArguments } from './argument-binding.ts';
 import type {
   CallRequest,
@@ -26,7 +27,6 @@ import type {
   WireValue,
 } from './wire/protocol.ts';
 import type { ProgramParts } from './program-parts.ts';
-import { bytesOnDevice } from './weights/weight-sizes.ts';
 import { reachableTensors, tensorFromWire, tensorToWire, toWire, WireReader } from './wire/wire-value.ts';
 
 /** What a call came to: its value or its error, and what it took. */
@@ -83,6 +83,8 @@ export class HostedModel {
   readonly keeps: (() => Iterable<Tensor>)[] = [];
   /** What else ends with it. */
   readonly ends: (() => void)[] = [];
+  /** Tensors of the page that lie where it runs; null where there are none. */
+  pageTensors: () => DeviceTensors | null = () => null;
 
   constructor(
     loaded: HostedProgram,
@@ -138,32 +140,17 @@ export class HostedModel {
    * host. Rejects with a CressetError.
    */
   async preload(signal: AbortSignal, onProgress?: (progress: TransferProgress) => void): Promise<void> {
-    const { weights } = this.loadedProgram;
+    const { module, weights } = this.loadedProgram;
     if (!weights) return;
-    const device = this.#device;
-    const tensors = new Map<Storage, Tensor>();
-    for (const tensor of reachableTensors(this.loadedProgram.module)) tensors.set(tensor.storage, tensor);
-    const { unread } = weights;
-    const ofPacked = new Set(storagesOf(this.#unprepared));
-    const unfollow = onProgress && weights.follow(unread, onProgress);
-    try {
-      weights.prefetch(unread, [], device ? READ_AHEAD_BYTES : Infinity);
-      for (const storage of unread) {
-        throwIfAborted(signal);
-        if (storage.isDisposed) continue;
-        await abortable(storage.toHost(), signal);
-        const tensor = tensors.get(storage);
-        // Small ones serve on the host, and go up with the first kernel that reads them; packed weights serve there alone.
-        if (!device || !tensor || storage.byteLength <= KEPT_ON_HOST_BYTES || ofPacked.has(storage)) continue;
-        const bytes = bytesOnDevice(storage, tensor, device);
-        if (bytes > 0 && bytes <= largestBuffer(device.capabilities))
-          storage.deviceBuffer(device, storage.layoutOf(tensor.dtype));
-      }
-      this.#prepareObjects();
-      await device?.flush();
-    } finally {
-      unfollow?.();
-    }
+    const { preloadWeights } = await import('./weights/preload.ts');
+    this.parts.note('preload', 'weights that are read before they are needed');
+    await preloadWeights(
+      { weights, tensors: reachableTensors(module), packed: storagesOf(this.#unprepared), device: this.#device },
+      signal,
+      onProgress,
+    );
+    this.#prepareObjects();
+    await this.#device?.flush();
   }
 
   /** Makes the author's source known: for messages, and for what is printed. */
@@ -189,7 +176,15 @@ export class HostedModel {
   }
 
   async call(
-    { module, method, args, kwargs, spare }: Pick<CallRequest, 'module' | 'method' | 'args' | 'kwargs' | 'spare'>,
+    {
+      id = 0,
+      module,
+      method,
+      args,
+      kwargs,
+      spare,
+      outputs,
+    }: Omit<CallRequest, 'type' | 'id' | 'model'> & { id?: number },
     signal: AbortSignal,
     onProgress?: (progress: TransferProgress) => void,
     observer: OperatorObserver | null = null,
@@ -198,6 +193,7 @@ export class HostedModel {
     const start = performance.now();
     const before = this.#device ? { ...this.#device.counters } : null;
     const reader = this.reader();
+    const tensors = this.pageTensors();
     if (this.#device) this.#device.spare = [...(spare ?? [])];
     try {
       const callee = this.callee(module, method);
@@ -208,16 +204,21 @@ export class HostedModel {
       );
       const inputs = receiver ? bound.slice(1) : bound;
       const made = new Set<Storage>();
-      const options = { signal, resultToHost: true, onProgress: onProgress ?? null, observer, made };
+      const toHost = outputs && ((value: IValue) => tensors!.partsAt('page', value, outputs));
+      const options = { signal, resultToHost: toHost ?? true, onProgress: onProgress ?? null, observer, made };
       const result = await this.run(callee, inputs, options);
-      const value = await this.toWire(result, schema.returns[0]?.type ?? null, made);
+      const stay = outputs && tensors!.staying(result, outputs, id);
+      const value = await this.toWire(result, schema.returns[0]?.type ?? null, made, stay);
       const written = await writtenArguments(reader);
       const spared = reader.spared(this.freeTemporaries([...inputs, result]));
-      return { value, written, spared, error: null, profile: this.#profile(start, before) };
+      const profile = this.#profile(start, before);
+      return { value, written, spared, error: null, profile, reshaped: tensors?.reshaped() };
     } catch (error) {
       // What it wrote before it failed is written, as in PyTorch; a lost device takes it along.
       const written = await writtenArguments(reader).catch(() => []);
-      return { value: null, written, spared: [], error, profile: this.#profile(start, before) };
+      const profile = this.#profile(start, before);
+      tensors?.abandon(id);
+      return { value: null, written, spared: [], error, profile, reshaped: tensors?.reshaped() };
     } finally {
       if (this.#device) this.#device.spare = [];
     }
@@ -264,7 +265,10 @@ export class HostedModel {
 
   /** Makes values of messages; they may refer to the modules of this model. */
   reader(): WireReader {
-    return new WireReader(({ model, path }) => (model === this.id ? this.modules.get(path) : undefined));
+    return new WireReader(
+      ({ model, path }) => (model === this.id ? this.modules.get(path) : undefined),
+      (id) => this.pageTensors()?.get(id),
+    );
   }
 
   /** Throws where there is nothing of that name. */
@@ -274,9 +278,10 @@ export class HostedModel {
   }
 
   /** Hooks may have put other tensors into the result than the program, so here the rest comes to the host. */
-  async toWire(...[value, type, made]: Parameters<typeof toWire>): Promise<WireValue> {
-    await Promise.all(reachableTensors(value).map((tensor) => tensor.storage.toHost()));
-    return toWire(value, type, made);
+  async toWire(...[value, type, made, stay]: Parameters<typeof toWire>): Promise<WireValue> {
+    const tensors = reachableTensors(value).filter((tensor) => !stay?.has(tensor));
+    await Promise.all(tensors.map((tensor) => tensor.storage.toHost()));
+    return toWire(value, type, made, stay);
   }
 
   /**
@@ -287,18 +292,23 @@ export class HostedModel {
     const free = new Set<Storage>();
     if (!this.#device) return free;
     forEachStorage(values, (storage) => {
-      if (!storage.isDisposed) this.#temporaries.add(storage);
+      if (this.isOfPage(storage)) this.#temporaries.delete(storage);
+      else if (!storage.isDisposed) this.#temporaries.add(storage);
     });
     this.#temporaries.decide(
       this.modules.values(),
       () => undefined,
       (storage) => {
         free.add(storage);
-        if (storage.isOnHost) storage.hostBytesForWriting();
-        else storage.dispose();
+        giveUpCopies(storage);
       },
     );
     return free;
+  }
+
+  /** Whether the page has a tensor over a storage, which frees it then. */
+  protected isOfPage(storage: Storage): boolean {
+    return this.pageTensors()?.holds(storage) ?? false;
   }
 
   /** The run's profile with the readback of its results. */
@@ -373,7 +383,7 @@ export class HostedModel {
 
   dispose(): void {
     for (const end of this.ends) end();
-    this.runner.dispose();
+    this.runner.dispose((storage) => this.isOfPage(storage));
   }
 
   receiver(path: string): ScriptObject {

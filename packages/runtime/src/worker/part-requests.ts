@@ -266,12 +266,28 @@ export interface TrimRequest {
 
 export interface MemoryReport {
   readonly models: number;
+  /** Tensors of the page that stayed where they were made. */
+  readonly tensors: number;
   /** Bytes in use on the device, of all models. */
   readonly deviceBytes: number;
   /** Bytes that the device keeps for reuse beside them. */
   readonly pooledBytes: number;
   /** The most bytes that the device has held at one time. */
   readonly peakBytes: number;
+}
+
+/** Asks for the elements of a tensor that stayed where it was made; answered with `tensor`. */
+export interface DeviceTensorRequest {
+  readonly type: 'device-tensor';
+  readonly id: number;
+  readonly tensor: number;
+}
+
+/** Gives up tensors that stayed where they were made; answered with `done`. */
+export interface ReleaseTensorsRequest {
+  readonly type: 'release-tensors';
+  readonly id: number;
+  readonly tensors: readonly number[];
 }
 
 /** Asks what one model takes; answered with `model-memory`. */
@@ -299,6 +315,8 @@ export type PartRequest =
   | GetAttributeRequest
   | ConstructRequest
   | ReleaseRequest
+  | DeviceTensorRequest
+  | ReleaseTensorsRequest
   | PrintRequest
   | SaveRequest
   | FreezeRequest

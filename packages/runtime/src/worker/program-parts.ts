@@ -122,7 +122,7 @@ export class ProgramParts {
       return;
     }
     const wire = value as Exclude<WireValue, readonly WireValue[] | number | bigint | string | boolean | null>;
-    if (wire.kind === 'tensor') this.#noteDtype(wire.dtype);
+    if ('dtype' in wire) this.#noteDtype(wire.dtype);
     else if (wire.kind === 'dict') for (const [, item] of wire.entries) this.#noteValue(item);
     else if (wire.kind === 'tuple') for (const item of wire.items) this.#noteValue(item);
     else if (wire.kind === 'object') for (const [, item] of wire.attributes) this.#noteValue(item);

@@ -28,6 +28,8 @@ export const PART_OF_REQUEST: Readonly<Record<PartRequest['type'], string>> = {
   'expected-inputs': 'inspection',
   profile: 'inspection',
   passes: 'inspection',
+  'device-tensor': 'device-tensors',
+  'release-tensors': 'device-tensors',
   memory: 'memory',
   'model-memory': 'memory',
   trim: 'memory',

@@ -60,7 +60,7 @@ export class WorkerClient {
     const { signal, onProgress } = options;
     if (this.#broken) {
       // Of what is gone nothing is left to be freed.
-      const isFreeing = body.type === 'dispose' || body.type === 'release';
+      const isFreeing = body.type === 'dispose' || body.type.startsWith('release');
       if (isFreeing) return Promise.resolve({ type: 'done', id: 0 } as Extract<Answer, { readonly type: Type }>);
       return Promise.reject(this.#broken);
     }

@@ -5,9 +5,10 @@ import {
   type TransferOptions,
   type TransferProgress,
 } from '@cresset/archive';
-import { applyJitOptions, CressetError, jitOptions } from '@cresset/ir';
+import { applyJitOptions, compilerServices, CressetError, jitOptions } from '@cresset/ir';
 import type { ScriptObject } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
+import type { DeviceTensors } from '../device-tensors/device-tensors.ts';
 import { initializeRuntime } from '../initialize.ts';
 import { InterruptedError } from '../interpreter/script-error.ts';
 import { collectModules, HostedModel, type ModelOutput, type ModelPlace } from './hosted-model.ts';
@@ -31,6 +32,7 @@ import {
 } from './wire/protocol.ts';
 import type { PartLoader } from './part-loader.ts';
 import { ProgramParts } from './program-parts.ts';
+import type { RuntimeServices } from '../services.ts';
 import { handlerOf, PART_OF_REQUEST } from './request-handlers.ts';
 import { oversizedWeight, type NarrowStorages } from './weights/weight-sizes.ts';
 import { expectedWork } from './device-choice.ts';
@@ -71,6 +73,8 @@ class FailedCall {
  */
 export class WorkerHost {
   readonly models = new Map<number, HostedModel>();
+  /** Tensors of the page that stayed where they were made; null until a call leaves some. */
+  deviceTensors: DeviceTensors | null = null;
   readonly #port: Port<Request, FromHost>;
   readonly #environment: HostEnvironment;
   /** Where the words of programs go. */
@@ -102,6 +106,8 @@ export class WorkerHost {
   async #receive(request: Request): Promise<void> {
     if (request.type === 'abort') {
       this.#aborts.get(request.id)?.abort();
+      // It may have been answered meanwhile.
+      this.deviceTensors?.abandon(request.id);
       return;
     }
     if (request.type === 'jit-options') return applyJitOptions(request.options);
@@ -120,12 +126,14 @@ export class WorkerHost {
       answer = { type: 'failed', id, error: toWireError(asAbort(error)), result: call?.result ?? null };
     } finally {
       this.#aborts.delete(id);
+      if (abort.signal.aborted) this.deviceTensors?.abandon(id);
     }
     this.#port.send(answer, transferList(answer));
   }
 
   add(id: number, model: HostedModel): void {
     model.id = id;
+    model.pageTensors = () => this.deviceTensors;
     this.models.set(id, model);
   }
 
@@ -245,12 +253,18 @@ export class WorkerHost {
   async #call(request: CallRequest, signal: AbortSignal): Promise<AnswerBody> {
     const model = this.model(request.model);
     return model.enqueue(async () => {
+      if (request.outputs) (await this.#needDeviceTensors()).check(request.outputs);
       await model.parts.needForValues([...request.args, ...request.kwargs.map(([, value]) => value)]);
       const onProgress = request.tellsProgress ? this.#progressReporter(request.id) : undefined;
       const { error, ...result } = await model.call(request, signal, onProgress);
       if (error !== null) throw new FailedCall(error, result);
       return { type: 'called', result } as const;
     }, signal);
+  }
+
+  async #needDeviceTensors(): Promise<DeviceTensors> {
+    await this.#environment.parts?.need('device-tensors');
+    return (this.deviceTensors ??= compilerServices<RuntimeServices>().deviceTensors!(this.models));
   }
 
   async #query(request: QueryRequest): Promise<AnswerBody> {
@@ -300,7 +314,7 @@ export class WorkerHost {
   async trim(asking = 0): Promise<void> {
     const host = await this.#hostDevice;
     for (const device of await this.openedDevices()) device.trim();
-    if (this.models.size > 0) return;
+    if (this.models.size > 0 || this.deviceTensors?.size) return;
     if (this.#aborts.size > asking) return this.#trimLater();
     this.#hostDevice = undefined;
     host?.dispose();

@@ -1,6 +1,7 @@
 import { CressetError, nested } from '@cresset/ir';
-import type { CallResult, WireTensor, WireValue } from '@cresset/runtime';
+import type { CallResult, WireDeviceTensor, WireTensor, WireValue } from '@cresset/runtime';
 import { copyInto } from '@cresset/tensor';
+import type { DeviceTensor } from './device-tensor.ts';
 import { mapItems, withFields } from './named-tuple.ts';
 import { fromInt64, Tensor, type DType, type TensorData } from './tensor.ts';
 
@@ -41,7 +42,7 @@ export interface EnumMember {
 /**
  * What a model gives. An int is a number where that is exact and a bigint beyond 2^53; lists and tuples are arrays, and a named
  * tuple's has its fields as properties too, except one called `length`; a dict is a Map; an object of a TorchScript class is a plain object with its
- * attributes; a device is its name.
+ * attributes; a device is its name. Tensors are {@link DeviceTensor}s where they were asked to stay.
  */
 export type Output =
   | null
@@ -50,6 +51,7 @@ export type Output =
   | bigint
   | string
   | Tensor
+  | DeviceTensor
   | ComplexNumber
   | EnumMember
   | readonly Output[]
@@ -154,9 +156,14 @@ function isComplex(value: object): value is ComplexNumber {
  * A value from the worker.
  *
  * @param release given the buffers of its tensors that are disposed of
+ * @param stayed makes those that stayed where they were made
  */
-export function fromWire(value: WireValue, release: ((buffer: ArrayBuffer) => void) | null = null): Output {
-  const of = (part: WireValue): Output => fromWire(part, release);
+export function fromWire(
+  value: WireValue,
+  release: ((buffer: ArrayBuffer) => void) | null = null,
+  stayed: ((tensor: WireDeviceTensor) => DeviceTensor) | null = null,
+): Output {
+  const of = (part: WireValue): Output => fromWire(part, release, stayed);
   if (typeof value === 'bigint') return fromInt64(value);
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return (value as readonly WireValue[]).map(of);
@@ -164,6 +171,8 @@ export function fromWire(value: WireValue, release: ((buffer: ArrayBuffer) => vo
   switch (part.kind) {
     case 'tensor':
       return new Tensor(part.data, part.shape, part.dtype as DType, part.quantizer, release);
+    case 'device-tensor':
+      return stayed!(part);
     case 'tuple':
       return withFields(part.items.map(of), part.fields);
     case 'dict':

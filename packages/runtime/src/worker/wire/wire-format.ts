@@ -9,6 +9,7 @@ export type WireValue =
   | bigint
   | string
   | WireTensor
+  | WireDeviceTensor
   | WireDict
   | WireTuple
   | WireComplex
@@ -36,6 +37,14 @@ export interface WireQuantizer {
   readonly scales: readonly number[];
   readonly zeroPoints: readonly number[];
   readonly axis: number | null;
+}
+
+/** A tensor that stays where it was made, by the number that the page has for it. */
+export interface WireDeviceTensor {
+  readonly kind: 'device-tensor';
+  readonly id: number;
+  readonly dtype: ScalarType;
+  readonly shape: readonly number[];
 }
 
 export interface WireDict {

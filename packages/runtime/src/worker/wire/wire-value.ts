@@ -32,7 +32,7 @@ import {
   type DictKey,
   type IValue,
 } from '@cresset/tensor';
-import type { WireReference, WireTensor, WireTuple, WireValue } from './protocol.ts';
+import type { WireDeviceTensor, WireReference, WireTensor, WireTuple, WireValue } from './protocol.ts';
 
 /** Values one result may consist of; a tensor counts as one. Shared parts of a value are written out each time they occur. */
 const MAX_VALUES = 5_000_000;
@@ -59,13 +59,25 @@ export function reachableTensors(root: IValue): Tensor[] {
   return [...tensors];
 }
 
+/** Tensors of a result that stay where they are. */
+export interface StayingTensors {
+  has(tensor: Tensor): boolean;
+  /** What the other side is told of one. */
+  take(tensor: Tensor): WireDeviceTensor;
+}
+
 /**
  * A program's value for the other side. Tensors must be on the host; their elements are copied into buffers of their own, which the
  * message can then give away. `type` is the declared one, which has the field names of a named tuple. Of `made`, storages on a device that
- * nobody needs on the host, those that are one tensor lose their host copies to the message.
+ * nobody needs on the host, those that are one tensor lose their host copies to the message. Those that `stay` has are told by their numbers.
  */
-export function toWire(value: IValue, type: Type | null, made: ReadonlySet<Storage> = new Set()): WireValue {
-  const writer = new WireWriter(made);
+export function toWire(
+  value: IValue,
+  type: Type | null,
+  made: ReadonlySet<Storage> = new Set(),
+  stay: StayingTensors | null = null,
+): WireValue {
+  const writer = new WireWriter(made, stay);
   const wire = writer.write(value, type);
   for (const storage of writer.taken) storage.giveUpHostBytes();
   return wire;
@@ -76,7 +88,10 @@ class WireWriter {
   readonly taken = new Set<Storage>();
   #count = 0;
 
-  constructor(private readonly made: ReadonlySet<Storage>) {}
+  constructor(
+    private readonly made: ReadonlySet<Storage>,
+    private readonly stay: StayingTensors | null,
+  ) {}
 
   write(value: IValue, type: Type | null): WireValue {
     if (++this.#count > MAX_VALUES) throw tooLarge();
@@ -87,7 +102,8 @@ class WireWriter {
     if (value === null || typeof value === 'boolean' || typeof value === 'bigint' || typeof value === 'number')
       return value;
     if (typeof value === 'string') return fromByteString(value);
-    if (value instanceof Tensor) return tensorToWire(value, this.#bytesOf(value));
+    if (value instanceof Tensor)
+      return this.stay?.has(value) ? this.stay.take(value) : tensorToWire(value, this.#bytesOf(value));
     const inner = partTypes(type, value);
     if (value instanceof List) return value.items.map((item) => this.write(item, value.elementType));
     if (value instanceof Tuple) {
@@ -202,10 +218,18 @@ export class WireReader {
   /** Whether a value is taken as what it is and no other: 3 is an int, a text is no device. */
   #isExact = false;
   readonly #objectAt: (reference: WireReference) => ScriptObject | undefined;
+  readonly #tensorAt: (id: number) => Tensor | undefined;
 
-  /** @param objectAt the objects that references name */
-  constructor(objectAt: (reference: WireReference) => ScriptObject | undefined = () => undefined) {
+  /**
+   * @param objectAt the objects that references name
+   * @param tensorAt the tensors that numbers stand for
+   */
+  constructor(
+    objectAt: (reference: WireReference) => ScriptObject | undefined = () => undefined,
+    tensorAt: (id: number) => Tensor | undefined = () => undefined,
+  ) {
     this.#objectAt = objectAt;
+    this.#tensorAt = tensorAt;
   }
 
   /**
@@ -265,6 +289,7 @@ export class WireReader {
     switch (type.kind) {
       case 'TensorType':
         if (isKind(value, 'tensor')) return this.#tensor(value);
+        if (isKind(value, 'device-tensor')) return this.#deviceTensor(value);
         break;
       case 'IntType':
         if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) return value;
@@ -336,6 +361,12 @@ export class WireReader {
       this.#given.set(wire, (given = { key: wire.key, tensor, storage, writes: storage.writes, sizes }));
     }
     return given.tensor;
+  }
+
+  #deviceTensor({ id }: WireDeviceTensor): Tensor {
+    const tensor = this.#tensorAt(id);
+    if (tensor) return tensor;
+    throw new CressetError('TENSOR_DISPOSED', 'this tensor was disposed of, or is of another thread than the model');
   }
 
   /** The member that a value is; where there is none, the first that it can become, as 3 does a float. */
@@ -415,6 +446,8 @@ export class WireReader {
     switch (item.kind) {
       case 'tensor':
         return this.#tensor(item);
+      case 'device-tensor':
+        return this.#deviceTensor(item);
       case 'tuple':
         return new Tuple((item as WireTuple).items.map((each) => this.#inferredPart(each)));
       case 'dict': {
@@ -520,5 +553,5 @@ function describe(value: WireValue): string {
   if (typeof value === 'boolean') return 'bool';
   if (Array.isArray(value)) return 'list';
   const { kind } = value as Exclude<typeof value, readonly WireValue[]>;
-  return kind === 'tensor' ? 'Tensor' : kind === 'reference' ? 'object of another program' : kind;
+  return kind.endsWith('tensor') ? 'Tensor' : kind === 'reference' ? 'object of another program' : kind;
 }
