@@ -6,8 +6,10 @@ import {
   tensor,
   Tensor,
   version,
+  type DeviceTensor,
   type Input,
   type Output,
+  type OutputPlace,
   type ScriptModule,
 } from 'cresset';
 import type { TrainingModel } from '../models/bench-model.ts';
@@ -15,6 +17,9 @@ import type { BenchTensor } from '../values.ts';
 import { SequenceRunner, type Filled, type SequenceLibrary } from '../workloads/sequence-runner.ts';
 import type { Workload } from '../workloads/workload.ts';
 import type { Contestant, OpenedModel, OpenedWorkload } from './contestant.ts';
+
+/** A tensor on the page, or one that stayed where the model made it. */
+type Held = Tensor | DeviceTensor;
 
 /** Cresset in this thread, where the other libraries run too. */
 export function cresset(device: 'webgpu' | 'cpu'): Contestant {
@@ -55,12 +60,12 @@ export function cresset(device: 'webgpu' | 'cpu'): Contestant {
 async function openedWorkload(module: ScriptModule, workload: Workload): Promise<OpenedWorkload> {
   const { known, fresh, learningRate, checked } = workload;
   let launches = { all: 0, replayed: 0 };
-  const library: SequenceLibrary<Tensor> = {
+  const library: SequenceLibrary<Held> = {
     tensor: ({ data, shape }) => tensor(data, [...shape]),
     call: await callOf(module, learningRate),
     dispose: (each) => each.dispose(),
   };
-  const counting: SequenceLibrary<Tensor> = {
+  const counting: SequenceLibrary<Held> = {
     ...library,
     async call(...given) {
       const results = await library.call(...given);
@@ -77,7 +82,7 @@ async function openedWorkload(module: ScriptModule, workload: Workload): Promise
       launches = { all: 0, replayed: 0 };
       return async () => {
         const times = await runner.go();
-        const answer = runner.results.slice(0, checked).map(benchTensor);
+        const answer = runner.results.slice(0, checked).map((each) => benchTensor(each as Tensor));
         return { times, launches, tensors: async () => answer };
       };
     },
@@ -91,15 +96,37 @@ async function openedWorkload(module: ScriptModule, workload: Workload): Promise
 }
 
 /** How a call of a workload is done: a step of training where there is a rate to learn with. */
-async function callOf(module: ScriptModule, rate: number | undefined): Promise<SequenceLibrary<Tensor>['call']> {
+async function callOf(module: ScriptModule, rate: number | undefined): Promise<SequenceLibrary<Held>['call']> {
   if (rate === undefined) {
-    return async (method, inputs) => tensorsOf(await module.call(method, inputs as readonly Filled<Tensor>[]));
+    /** How many tensors each value of a method's result has. */
+    const counts = new Map<string, readonly number[]>();
+    return async (method, inputs, carries) => {
+      const outputs = placesOf(counts.get(method), carries);
+      const result = await module.call(method, inputs as readonly Filled<Held>[], outputs && { outputs });
+      if (Array.isArray(result))
+        counts.set(
+          method,
+          (result as readonly Output[]).map((each) => tensorsOf(each).length),
+        );
+      return tensorsOf(result);
+    };
   }
   const trainer = await module.trainer({ optimizer: optim.SGD({ lr: rate }), loss: 'cross_entropy' });
   return async (_method, [batch, classes]) => {
     const { loss } = await trainer.step(batch as Tensor, classes as Tensor);
     return [tensor(Float32Array.of(loss), [])];
   };
+}
+
+/** Leaves what the next call takes where the model made it, as a page would; undefined where all comes to the page. */
+function placesOf(counts: readonly number[] | undefined, carries: ReadonlySet<number>): OutputPlace[] | undefined {
+  if (!counts || carries.size === 0) return undefined;
+  let first = 0;
+  return counts.map((count) => {
+    const places = Array.from({ length: count }, (_, at) => first + at);
+    first += count;
+    return count > 0 && places.every((place) => carries.has(place)) ? 'device' : 'page';
+  });
 }
 
 /** A module whose runs are steps of training. */
@@ -127,14 +154,14 @@ function dispose(output: Output): void {
   else if (Array.isArray(output)) output.forEach(dispose);
 }
 
-const tensorsIn = (output: Output): BenchTensor[] => tensorsOf(output).map(benchTensor);
+const tensorsIn = (output: Output): BenchTensor[] => tensorsOf(output).map((each) => benchTensor(each as Tensor));
 
 function benchTensor({ dtype, shape, data }: Tensor): BenchTensor {
   return { dtype, shape, data } as unknown as BenchTensor;
 }
 
-function tensorsOf(output: Output): Tensor[] {
-  if (output instanceof Tensor) return [output];
+function tensorsOf(output: Output): Held[] {
+  if (typeof output === 'object' && output !== null && 'dtype' in output) return [output as Held];
   if (output instanceof Map) return [...output.values()].flatMap(tensorsOf);
   return Array.isArray(output) ? output.flatMap(tensorsOf) : [];
 }
