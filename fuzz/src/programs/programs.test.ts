@@ -125,6 +125,14 @@ describe('random programs', () => {
         expect(await pytorch.take({ ...program, results: ['nothing'] })).toMatchObject({
           refused: expect.stringContaining('undefined value nothing'),
         });
+        // What an operator comes to that reads elsewhere in what it writes is PyTorch's to say, and it says nothing.
+        const overlapping = async (statement: string): Promise<unknown> => {
+          const watched = await pytorch.take({ ...program, statements: [[statement]], results: ['y'] }, 0, true);
+          return watched && 'file' in watched && watched.overlaps;
+        };
+        expect(await overlapping('y.add_(y[..., 0:1])')).toBe(true);
+        expect(await overlapping('y.add_(y[..., 0:1].clone())')).toBe(false);
+        expect(await overlapping('y.mul_(y)')).toBe(false);
         // Of a program that ends PyTorch's process nothing is known there, and the next one is taken all the same.
         const fatal = { ...program, statements: [['v1 = x', 'v2 = y', 'v1[0] = n % (n - n)']] };
         expect(await pytorch.take(fatal)).toBe(null);

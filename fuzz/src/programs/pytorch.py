@@ -1,5 +1,6 @@
 """Scripts, saves and runs programs with PyTorch: one line of JSON for each, one back (pytorch.ts). Runs until its input ends."""
 import base64
+import contextlib
 import io
 import json
 import linecache
@@ -7,6 +8,7 @@ import sys
 import warnings
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 warnings.filterwarnings('ignore')
 torch.set_num_threads(1)
@@ -58,6 +60,35 @@ def scripted(source, state):
     return torch.jit.script(names['Subject'](state))
 
 
+def reads_elsewhere(read, target):
+    """Whether elements of a tensor are read at another point than that at which they are written."""
+    if read.dtype != target.dtype or read.untyped_storage().data_ptr() != target.untyped_storage().data_ptr():
+        return False
+    places = torch.arange(target.untyped_storage().nbytes() // target.element_size())
+    at = lambda tensor: places.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+    reads, writes = at(read), at(target)
+    shared = torch.isin(reads, writes)
+    try:
+        return bool((shared & (reads.expand(writes.shape) != writes)).any())
+    except RuntimeError:
+        return bool(shared.any())
+
+
+class OverlapWatch(TorchDispatchMode):
+    """Notes operators whose results PyTorch leaves open: those that read elsewhere in what they write."""
+
+    found = False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        given = {**dict(zip((each.name for each in func._schema.arguments), args)), **(kwargs or {})}
+        is_written = {each.name: each.alias_info is not None and each.alias_info.is_write for each in func._schema.arguments}
+        tensors = [(name, value) for name, value in given.items() if isinstance(value, torch.Tensor)]
+        for name, target in tensors:
+            if is_written[name]:
+                self.found |= any(reads_elsewhere(read, target) for other, read in tensors if not is_written[other])
+        return func(*args, **(kwargs or {}))
+
+
 def called(module, call):
     x = decoded(call['x'])
     y = x if call['y'] is None else decoded(call['y'])
@@ -88,11 +119,13 @@ def answered(program):
     except Exception as error:
         return {'refused': str(error)}
     outcomes = []
-    for call in program['calls']:
-        outcomes.append(called(module, call))
-        if 'error' in outcomes[-1]:
-            break
-    return {'file': base64.b64encode(file.getvalue()).decode(), 'outcomes': outcomes}
+    watch = OverlapWatch()
+    with watch if program['watches'] else contextlib.nullcontext():
+        for call in program['calls']:
+            outcomes.append(called(module, call))
+            if 'error' in outcomes[-1]:
+                break
+    return {'file': base64.b64encode(file.getvalue()).decode(), 'outcomes': outcomes, 'overlaps': watch.found}
 
 
 for line in sys.stdin:

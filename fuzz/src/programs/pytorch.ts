@@ -14,7 +14,12 @@ export interface PyTorchPlace {
 
 /** A program that PyTorch saved, and what the calls come to there; or why it does not compile it. */
 export type PyTorchAnswer =
-  | { readonly file: Uint8Array; readonly outcomes: readonly Outcome[] }
+  | {
+      readonly file: Uint8Array;
+      readonly outcomes: readonly Outcome[];
+      /** Whether an operator reads elements of what it writes at other points, as far as that was asked: what it comes to is left open. */
+      readonly overlaps: boolean;
+    }
   | { readonly refused: string };
 
 interface TensorJson {
@@ -24,7 +29,9 @@ interface TensorJson {
   readonly data: string;
 }
 type OutcomeJson = { readonly error: string } | { readonly values: Readonly<Record<string, TensorJson | string>> };
-type AnswerJson = { readonly refused: string } | { readonly file: string; readonly outcomes: readonly OutcomeJson[] };
+type AnswerJson =
+  | { readonly refused: string }
+  | { readonly file: string; readonly outcomes: readonly OutcomeJson[]; readonly overlaps: boolean };
 
 interface Process {
   readonly input: Writable;
@@ -41,10 +48,12 @@ export class PyTorch {
 
   /**
    * Scripts, saves and calls a program; null where that ends the process itself, as the remainder of a division by zero does. Rejects where there is no PyTorch.
+   *
+   * @param watches asks for `overlaps` too, which takes longer
    */
-  async take(program: Program, nudge = 0): Promise<PyTorchAnswer | null> {
+  async take(program: Program, nudge = 0, watches = false): Promise<PyTorchAnswer | null> {
     const { input, lines, ended } = (this.#process ??= start(this.place));
-    input.write(`${JSON.stringify(questionOf(program, nudge))}\n`);
+    input.write(`${JSON.stringify({ ...questionOf(program, nudge), watches })}\n`);
     const line = await lines.next();
     if (line.done) {
       this.#process = null;
@@ -53,7 +62,8 @@ export class PyTorch {
     }
     const answer = JSON.parse(line.value) as AnswerJson;
     if ('refused' in answer) return answer;
-    return { file: Buffer.from(answer.file, 'base64'), outcomes: answer.outcomes.map(outcomeOf) };
+    const { file, outcomes, overlaps } = answer;
+    return { file: Buffer.from(file, 'base64'), outcomes: outcomes.map(outcomeOf), overlaps };
   }
 
   close(): void {
@@ -73,7 +83,7 @@ function start({ python, script }: PyTorchPlace): Process {
   return { input: child.stdin, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](), ended };
 }
 
-function questionOf(program: Program, nudge: number): unknown {
+function questionOf(program: Program, nudge: number): object {
   return {
     source: sourceOf(program),
     state: encoded(stateOf(program, nudge)),

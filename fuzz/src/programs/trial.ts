@@ -7,7 +7,10 @@ import type { Program } from './program.ts';
 /** What a seed came to. */
 export type Verdict =
   | { readonly kind: 'same' }
-  /** It hangs on how numbers are rounded: with inputs that differ in their last digits, the program as written gives something else itself. */
+  /**
+   * It hangs on how numbers are rounded: with inputs that differ in their last digits, the program as written gives something else itself. Or, where
+   * PyTorch alone has something else, on the order in which elements of one tensor are read and written, which PyTorch leaves open.
+   */
   | { readonly kind: 'ill-conditioned' }
   | { readonly kind: 'wrong'; readonly program: Program; readonly call: number; readonly what: string };
 
@@ -39,6 +42,8 @@ export async function judge(program: Program, way: Way): Promise<Verdict> {
   if (!found) return { kind: 'same' };
   const { call } = found;
   const what = ours ? found.what : `PyTorch has something else: ${found.what}`;
+  const watched = ours ? null : await way.pytorch!.take(program, 0, true);
+  if (watched && 'file' in watched && watched.overlaps) return { kind: 'ill-conditioned' };
   const nudge = NUDGES[program.dtype];
   if (nudge !== undefined && !what.includes('internal')) {
     const far = distance(got[call], outcomes[call]);
