@@ -212,8 +212,13 @@ export class Library {
   }
 
   #startInWorker(device: DeviceChoice | null): Promise<Placement> {
-    const starting = startInWorker(this.#startWorker, this.files, this.#listener, device);
-    starting.catch(() => (this.#inWorker = null));
+    // The next model that is loaded has another worker.
+    const forget = (): void => {
+      if (this.#inWorker === starting) this.#inWorker = null;
+    };
+    const listener = { ...this.#listener, ended: forget };
+    const starting = startInWorker(this.#startWorker, this.files, listener, device);
+    starting.catch(forget);
     return starting;
   }
 }

@@ -185,7 +185,7 @@ export class ScriptModule {
     stateDict: ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>,
     options: StateDictOptions = {},
   ): Promise<StateDictReport> {
-    return (await state()).loadStateDict(this[openFile](), this.#path, stateDict, options);
+    return this.#with(state(), (part, file) => part.loadStateDict(file, this.#path, stateDict, options));
   }
 
   /** What a method was compiled to: its operators and where each runs, and the groups that became one kernel. */
@@ -232,7 +232,7 @@ export class ScriptModule {
   /** As a Blob, for a download or a form. */
   save(options: SaveOptions & { readonly as: 'blob' }): Promise<Blob>;
   async save(options: SaveOptions & { readonly as?: 'blob' } = {}): Promise<Uint8Array | Blob> {
-    return (await state()).saveModule(this[openFile](), this.#path, options);
+    return this.#with(state(), (part, file) => part.saveModule(file, this.#path, options));
   }
 
   /**
@@ -243,7 +243,7 @@ export class ScriptModule {
    * stay as they are.
    */
   async verify(inputs: readonly Input[], options: VerifyOptions = {}): Promise<VerificationReport> {
-    return (await inspection()).verifyMethod(this[openFile](), this.#path, inputs, options);
+    return this.#with(inspection(), (part, file) => part.verifyMethod(file, this.#path, inputs, options));
   }
 
   /**
@@ -251,12 +251,12 @@ export class ScriptModule {
    * runs up to twelve times, each time with the inputs as they are given. Rejects as {@link call} does.
    */
   async profile(inputs: readonly Input[], options: ProfileOptions = {}): Promise<CallProfile> {
-    return (await inspection()).profileMethod(this[openFile](), this.#path, inputs, options);
+    return this.#with(inspection(), (part, file) => part.profileMethod(file, this.#path, inputs, options));
   }
 
   /** How a method's graph comes to be the one that runs: the graph as it was compiled, and after each pass that changed it. */
   async passes(method = 'forward'): Promise<readonly PassStep[]> {
-    return (await inspection()).passesOf(this[openFile](), this.#path, method);
+    return this.#with(inspection(), (part, file) => part.passesOf(file, this.#path, method));
   }
 
   /**
@@ -264,17 +264,17 @@ export class ScriptModule {
    * its checks name. Null stands for what the program leaves open, or does not tell.
    */
   async expectedInputs(method = 'forward'): Promise<InputExpectations> {
-    return (await inspection()).expectedInputsOf(this[openFile](), this.#path, method);
+    return this.#with(inspection(), (part, file) => part.expectedInputsOf(file, this.#path, method));
   }
 
   /** The value of an attribute, as it is now; of a module below this one by its path, `layer1.training`. */
   async attribute(name: string): Promise<Output> {
-    return (await state()).attributeOf(this[openFile](), this.#path, name);
+    return this.#with(state(), (part, file) => part.attributeOf(file, this.#path, name));
   }
 
   /** Gives an attribute, parameter or buffer another value, of its type. */
   async setAttribute(name: string, value: Input): Promise<void> {
-    await (await state()).setAttribute(this[openFile](), this.#path, name, value);
+    await this.#with(state(), (part, file) => part.setAttribute(file, this.#path, name, value));
   }
 
   /** Puts this module and those below it into training mode, or with `false` out of it (torch.nn.Module.train). */
@@ -295,7 +295,7 @@ export class ScriptModule {
    * are.
    */
   async requiresGrad_(requiresGrad = true): Promise<this> {
-    await (await training()).requireGrad(this[openFile](), this.#path, requiresGrad);
+    await this.#with(training(), (part, file) => part.requireGrad(file, this.#path, requiresGrad));
     return withMethods(this);
   }
 
@@ -304,7 +304,7 @@ export class ScriptModule {
    * (torch.autograd.grad). One tensor can stand for the list of inputs. Rejects as {@link call} does, and with PyTorch's errors.
    */
   async grad(inputs: Tensor | readonly Input[], options: GradOptions = {}): Promise<Gradients> {
-    return (await training()).takeGradients(this[openFile](), this.#path, inputs, options);
+    return this.#with(training(), (part, file) => part.takeGradients(file, this.#path, inputs, options));
   }
 
   /**
@@ -312,7 +312,7 @@ export class ScriptModule {
    * training mode. What training takes of the library is fetched now.
    */
   async trainer(options: TrainerOptions): Promise<Trainer> {
-    return (await training()).openTrainer(this[openFile](), this.#path, options);
+    return this.#with(training(), (part, file) => part.openTrainer(file, this.#path, options));
   }
 
   /**
@@ -347,6 +347,15 @@ export class ScriptModule {
   [openFile](): LoadedFile {
     if (this.#file.disposed) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of');
     return this.#file;
+  }
+
+  /** Asks with a part of the page, in the order of what is asked of models. */
+  async #with<Part, Result>(
+    part: Promise<Part>,
+    ask: (part: Part, file: LoadedFile) => Promise<Result>,
+  ): Promise<Result> {
+    const file = this[openFile]();
+    return file.placement.client.askWith(part, (ready) => ask(ready, file));
   }
 
   async #text(

@@ -16,6 +16,8 @@ export const deviceTensorHandlers: RequestHandlers = {
   },
 
   async 'release-tensors'({ tensors }, host) {
+    // Calls that were made before may have been given them.
+    await Promise.all(Array.from(host.models.values(), ({ idle }) => idle));
     host.deviceTensors?.release(tensors);
     return { type: 'done' };
   },

@@ -158,6 +158,11 @@ export class HostedModel {
     return this.loadedProgram.debugTables.load();
   }
 
+  /** Resolves when everything that was asked for so far has ended. */
+  get idle(): Promise<unknown> {
+    return this.#queue;
+  }
+
   /** Runs `work` when everything before it has ended. @param signal ends what is measured behind it */
   enqueue<Result>(work: () => Promise<Result>, signal: AbortSignal | null = null): Promise<Result> {
     const isTuned = jitOptions().autotune && this.#device?.fetchTuner;

@@ -43,12 +43,36 @@ export class WorkerClient {
   readonly #unfollow: () => void;
   #nextId = 1;
   #broken: CressetError | null = null;
+  /** Resolves when the requests have been sent that had to wait for something of the page; null where none has to. */
+  #sending: Promise<unknown> | null = null;
+  /** Whether what is sent now is what others wait behind. */
+  #isTurn = false;
 
   constructor(port: Port<FromHost, Request>, options: WorkerClientOptions = {}) {
     this.#port = port;
     this.#options = options;
     port.receive((message) => this.#receive(message));
     this.#unfollow = onJitOptions(() => port.send({ type: 'jit-options', options: jitOptions() }, []));
+  }
+
+  /**
+   * Has `ask` make a request with a part of the page, once that is there. Requests that are made meanwhile are sent behind it: they go out in the order in which they
+   * were asked for.
+   */
+  async askWith<Part, Result>(part: Promise<Part>, ask: (part: Part) => Promise<Result>): Promise<Result> {
+    const before = this.#sending;
+    let end!: () => void;
+    const sending = (this.#sending = new Promise<void>((resolve) => (end = resolve)));
+    try {
+      await before;
+      const ready = await part;
+      this.#isTurn = true;
+      return ask(ready);
+    } finally {
+      this.#isTurn = false;
+      if (this.#sending === sending) this.#sending = null;
+      end();
+    }
   }
 
   /** Sends a request and resolves with its answer, which has to be of `type`. Rejects with a CressetError. */
@@ -91,13 +115,19 @@ export class WorkerClient {
       });
       this.#port.hold?.(true);
       const message = { ...body, id } as Request;
-      try {
-        this.#port.send(message, transferList(message));
-      } catch (cause) {
-        this.#endWaiting(id);
-        settle();
-        reject(new CressetError('ARGUMENT', `an argument cannot be sent to the worker: ${String(cause)}`, { cause }));
-      }
+      const send = (): void => {
+        // It may have been ended before its turn.
+        if (!this.#waiting.has(id)) return;
+        try {
+          this.#port.send(message, transferList(message));
+        } catch (cause) {
+          this.#endWaiting(id);
+          settle();
+          reject(new CressetError('ARGUMENT', `an argument cannot be sent to the worker: ${String(cause)}`, { cause }));
+        }
+      };
+      if (this.#sending && !this.#isTurn) void this.askWith(Promise.resolve(), async () => send());
+      else send();
     });
   }
 

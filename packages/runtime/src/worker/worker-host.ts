@@ -84,6 +84,8 @@ export class WorkerHost {
   };
   /** One a request that is under way. */
   readonly #aborts = new Map<number, AbortController>();
+  /** Resolves when the request that came last begins. */
+  #beginning: Promise<unknown> = Promise.resolve();
   #device: Promise<ComputeDevice> | null = null;
   #hostDevice: Promise<ComputeDevice | null> | undefined;
   #resting: ReturnType<typeof setTimeout> | null = null;
@@ -117,7 +119,7 @@ export class WorkerHost {
     this.#aborts.set(id, abort);
     let answer: Answer;
     try {
-      if (jitOptions().executor) await this.#environment.parts?.need('executors');
+      await this.#ready(request);
       answer = { ...(await this.#answer(request, abort.signal)), id } as Answer;
     } catch (failure) {
       const call = failure instanceof FailedCall ? failure : null;
@@ -129,6 +131,21 @@ export class WorkerHost {
       if (abort.signal.aborted) this.deviceTensors?.abandon(id);
     }
     this.#port.send(answer, transferList(answer));
+  }
+
+  /**
+   * Resolves when what answers a request is there. Requests begin in the order in which they came, whichever of them has to wait for that, and
+   * programs take their turns in the order in which they begin.
+   */
+  #ready({ type }: Request): Promise<void> {
+    const { parts } = this.#environment;
+    const part = PART_OF_REQUEST[type as PartRequest['type']] as string | undefined;
+    const ready = this.#beginning.then(async () => {
+      if (jitOptions().executor) await parts?.need('executors');
+      if (part) await parts?.need(part);
+    });
+    this.#beginning = ready.catch(() => undefined);
+    return ready;
   }
 
   add(id: number, model: HostedModel): void {
@@ -168,7 +185,6 @@ export class WorkerHost {
 
   async #answerOfPart(request: PartRequest, signal: AbortSignal): Promise<AnswerBody> {
     const part = PART_OF_REQUEST[request.type];
-    await this.#environment.parts?.need(part);
     const handler = handlerOf(request.type);
     if (!handler) throw new CressetError('PART_MISSING', `'${request.type}' is answered by the part '${part}'`);
     if ('model' in request) this.models.get(request.model)?.parts.note(part, `'${request.type}'`);

@@ -21,6 +21,8 @@ export interface PlacementListener {
   runOperator(notice: RunOperatorNotice, client: WorkerClient): void;
   /** The place was made; its first messages are sent here. */
   started(client: WorkerClient): void;
+  /** The place is gone, though nobody ended it. */
+  ended?(client: WorkerClient): void;
 }
 
 /** Where programs run. */
@@ -177,7 +179,9 @@ async function tryToStart(
   const client = makeClient(port, listener);
   port.hold?.(false);
   worker.addEventListener('error', (event) => {
-    client.break(new CressetError('WORKER_FAILED', `the worker ended: ${event.message || 'no reason was given'}`));
+    const reason = event.message || 'no reason was given';
+    client.break(new CressetError('WORKER_FAILED', `the worker ended (${reason}): load the model again`));
+    listener.ended?.(client);
   });
   const end = (): void => {
     client.break(shutDown());
