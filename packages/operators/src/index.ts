@@ -32,6 +32,7 @@ export {
   pointwiseShape,
   scalarParam,
   TensorElement,
+  travelsAsNumber,
 } from './kernels/loops/pointwise.ts';
 export { packingOf } from './families/quantized/restored-objects.ts';
 export { type PartName } from './part-table.ts';

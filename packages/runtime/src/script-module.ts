@@ -233,6 +233,8 @@ export class ScriptModule {
       ends.push(execution.flush());
       await execution.untilAborted(Promise.all(ends));
       execution.ledger?.sweep([value, ...given, ...(observer?.kept ?? [])], objects);
+      if (device && device.counters.dispatches - before!.dispatches > context.counters.replayed)
+        context.planner?.launchedAnew();
       return value;
     } catch (error) {
       execution.ledger?.sweep(given, objects);

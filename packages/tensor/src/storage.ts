@@ -61,6 +61,8 @@ export interface HostAccessWatch {
   writes(storage: Storage): void;
   /** What is done goes by the size of a storage. */
   measures(storage: Storage): void;
+  /** Whether a storage is another one each time, so that nothing of what is done may go by its elements. */
+  isFoundAnew(storage: Storage): boolean;
 }
 
 /** Is asked before memory for tensors is made, and told of each storage. */
@@ -85,6 +87,9 @@ let lastSerial = 0;
 export function watchHostAccess(watcher: HostAccessWatch | null): void {
   watch = watcher;
 }
+
+/** Whether what is recorded finds another storage in the place of this one each time. */
+export const isFoundAnew = (storage: Storage): boolean => watch?.isFoundAnew(storage) ?? false;
 
 /** Has `next` asked for memory from now on, nobody where that is null; returns who was asked before. */
 export function meterMemory(next: MemoryMeter | null): MemoryMeter | null {

@@ -2,6 +2,7 @@ import {
   broadcastStrides,
   computeCallOnDevice,
   divisorsIn,
+  travelsAsNumber,
   type OperatorCall,
   type TensorElement,
 } from '@cresset/operators';
@@ -27,7 +28,6 @@ import {
   composeMembers,
   elementOf,
   inferLayouts,
-  isNumber,
   layoutOnly,
   type PointwiseMember,
 } from './fused-kernel.ts';
@@ -130,7 +130,7 @@ function loadOperands(
   for (const { inputs } of members) {
     for (const input of inputs) {
       const value = values[input];
-      if (!elements.has(input) && value instanceof Tensor && !isNumber(value)) {
+      if (!elements.has(input) && value instanceof Tensor && !travelsAsNumber(value)) {
         elements.set(input, elementOf(indices.load(value), value));
       }
     }

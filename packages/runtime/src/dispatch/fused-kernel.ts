@@ -9,6 +9,7 @@ import {
   readScalar,
   scalarParam,
   TensorElement,
+  travelsAsNumber,
   type OperatorRow,
   type Precision,
   type TensorMeta,
@@ -160,7 +161,7 @@ export function inferLayouts(
     const [meta] = outputShapes(row, args)!;
     layouts[output] = layoutOnly(meta);
     for (const tensor of [...tensors, layouts[output] as Tensor])
-      if (isFloatingPoint(tensor.dtype) && !isNumber(tensor)) floats.add(tensor.dtype);
+      if (isFloatingPoint(tensor.dtype) && !travelsAsNumber(tensor)) floats.add(tensor.dtype);
   }
   return floats.has('float64') && (!doubles || floats.size > 1) ? null : layouts;
 }
@@ -170,7 +171,7 @@ const isDoubleGroup = (members: readonly PointwiseMember[], layouts: readonly IV
   members.some(({ inputs, output }) =>
     [...inputs, output].some((at) => {
       const value = layouts[at];
-      return value instanceof Tensor && value.dtype === 'float64' && !isNumber(value);
+      return value instanceof Tensor && value.dtype === 'float64' && !travelsAsNumber(value);
     }),
   );
 
@@ -210,7 +211,7 @@ function makeNests(
   const loaded = new Map<number, Tensor>();
   const load = (position: number): void => {
     const value = values[position];
-    if (!computed.has(position) && value instanceof Tensor && !isNumber(value)) loaded.set(position, value);
+    if (!computed.has(position) && value instanceof Tensor && !travelsAsNumber(value)) loaded.set(position, value);
   };
   for (const { inputs } of needed) inputs.forEach(load);
   positions.forEach(load);
@@ -263,11 +264,6 @@ function roundedTo(dtype: ScalarType, expr: Expr): Expr {
 
 export function elementOf(expr: Expr, tensor: Tensor): TensorElement {
   return new TensorElement(expr, tensor.dtype, promotionOperand(tensor).category);
-}
-
-/** A tensor without dimensions whose value is on the host travels as a number. */
-export function isNumber(tensor: Tensor): boolean {
-  return tensor.dim === 0 && tensor.storage.isOnHost;
 }
 
 function neededMembers(members: readonly PointwiseMember[], positions: readonly number[]): PointwiseMember[] {

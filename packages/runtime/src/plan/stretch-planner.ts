@@ -87,6 +87,8 @@ interface PlannedCode {
   readonly refusals: (string | null | undefined)[];
   /** 1 for an instruction that nothing begins at, and never will: most are, of a program that computes with numbers. */
   readonly idle: Uint8Array;
+  /** Which of the times it is that places are tried at which attempts came to nothing. */
+  trial: number;
 }
 
 /** Finds stretches while programs run for the first time, and replays them from then on. */
@@ -106,6 +108,9 @@ export class StretchPlanner implements Planner {
   #planned: PlannedCode | null = null;
   /** The instruction that runs. */
   #at = 0;
+  /** Runs that launched what no recording had. */
+  #unrecorded = 0;
+  #trial = 0;
   /** Recordings that wait for what runs them to go on. */
   readonly #suspended = new Set<Recording>();
   /** Instructions of a stretch that is not worth a recording this time: nothing begins among them. */
@@ -170,9 +175,10 @@ export class StretchPlanner implements Planner {
     if (code !== this.#code) {
       let planned = this.#codes.get(code);
       if (!planned) {
-        planned = { sites: [], refusals: [], idle: new Uint8Array(code.instructions.length) };
+        planned = { sites: [], refusals: [], idle: new Uint8Array(code.instructions.length), trial: this.#trial };
         this.#codes.set(code, planned);
       }
+      if (planned.trial < this.#trial) tryOnceMore(planned, this.#trial);
       this.#code = code;
       this.#planned = planned;
     }
@@ -340,6 +346,17 @@ export class StretchPlanner implements Planner {
     return this.recording || this.context.budget ? null : this.#calls.run(work, args, execution);
   }
 
+  /**
+   * What came to nothing may have been small, and done on the host: where runs launch something now, such places are tried again, after the first of those runs, the second, the fourth and so
+   * on.
+   */
+  launchedAnew(): void {
+    const count = ++this.#unrecorded;
+    if ((count & (count - 1)) !== 0) return;
+    this.#trial++;
+    this.#code = null;
+  }
+
   abandon(): void {
     this.#stop()?.close();
   }
@@ -451,6 +468,13 @@ export class StretchPlanner implements Planner {
       return loop ? [...reports, ...reportOf(loop.rolled, 'LOOP', 'all trips of a loop')] : reports;
     });
   }
+}
+
+/** Has the places of a function that nothing begins at any more tried once more. */
+function tryOnceMore(planned: PlannedCode, trial: number): void {
+  planned.trial = trial;
+  planned.idle.fill(0);
+  for (const site of planned.sites) if (site) site.useless = Math.min(site.useless, maxUseless - 1);
 }
 
 /** Places of layouts that a recording has symbols for. */

@@ -104,6 +104,8 @@ export interface Planner {
   repeat(work: LoweredWork, args: readonly IValue[], execution: Execution): readonly IValue[] | null;
   /** What is being recorded is not worth it: the run failed. */
   abandon(): void;
+  /** A run launched what no recording had. */
+  launchedAnew(): void;
   /** Gives up everything that was recorded. */
   clear(): void;
   report(code: Code): RecordedStretch[];

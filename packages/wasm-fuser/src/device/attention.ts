@@ -1,15 +1,26 @@
-import { contiguousStrides, Storage, Tensor } from '@cresset/tensor';
+import {
+  contiguousStrides,
+  elementSize,
+  hint,
+  Storage,
+  symCeilDiv,
+  symGe,
+  symLt,
+  symMul,
+  Tensor,
+  type SymInt,
+} from '@cresset/tensor';
 import {
   accumulator,
   axis,
   binary,
   constant,
-  extentOf,
   mapStore,
   param,
   reduce,
   select,
   substitute,
+  symExtentOf,
   TensorView,
   unary,
   type AxisExpr,
@@ -56,23 +67,24 @@ export interface PreparedAttention extends Prepared {
 }
 
 /**
- * Attention by blocks of rows; null where one of its steps is no product of packed sides.
+ * What makes attention by blocks of rows ready for the sizes of now; null where one of its steps is no product of packed sides.
  *
- * @param whole what is known of the kernel as one
+ * @param whole what is known of the kernel as one, for the sizes of now
  */
 export function prepareAttention(
   kernel: RunningSoftmax,
-  whole: Prepared,
-  prepare: (kernel: Kernel) => PreparedKernel,
-): PreparedAttention | null {
+  whole: () => Prepared,
+  prepare: (kernel: Kernel) => () => PreparedKernel,
+): (() => PreparedAttention) | null {
   const { m, n, k, depth, label } = kernel;
   if (depth.length !== 1) return null;
-  const [rows, positions] = [m, k].map(extentOf);
-  const rowsOfBlock = Math.min(rows, Math.max(ROWS, Math.floor(SCORES / positions / ROWS) * ROWS));
-  const view = new TensorView(
-    scratchTensor(whole.signature.hasDoubles ? 'float64' : 'float32', rowsOfBlock, positions),
-  );
-  const block = axis('block', param('i32', Math.ceil(rows / rowsOfBlock)));
+  const [rows, positions] = [m, k].map(symExtentOf);
+  const rowsOfBlock = rowsAtOnce(rows, positions);
+  const { signature } = whole();
+  const dtype = signature.hasDoubles ? 'float64' : 'float32';
+  const view = new TensorView(scratchTensor(dtype, rowsOfBlock, positions));
+  const blocks = rowsOfBlock === rows ? 1 : symCeilDiv(rows, rowsOfBlock);
+  const block = axis('block', param('i32', blocks));
   const row = axis('row', param('i32', rowsOfBlock));
   const inBlock = new Map<Expr, Expr>([
     [m, binary('add', binary('mul', block, param('i32', rowsOfBlock)), row)],
@@ -99,28 +111,43 @@ export function prepareAttention(
       stores: kernel.stores.map((store) => mapStore(store, (expr) => substitute(expr, inBlock))),
     },
   ];
-  const [scores, softmax, values] = steps.map(prepare);
-  if (scores.kind !== 'contraction' || softmax.kind !== 'nest' || values.kind !== 'contraction') return null;
-  const hasOpen = ({ params }: Prepared): boolean =>
-    params.some((each) => each.open && openParam(whole.signature, each) < 0);
-  if ([scores, softmax, values].some(hasOpen)) return null;
+  const makers = steps.map(prepare);
+  const made = makers.map((make) => make());
+  if (made.some(({ kind }, at) => kind !== (at === 1 ? 'nest' : 'contraction'))) return null;
+  const hasOpen = ({ params }: Prepared): boolean => params.some((each) => each.open && openParam(signature, each) < 0);
+  if (made.some(hasOpen)) return null;
   const { storage } = view.tensor;
-  return {
-    ...whole,
-    kind: 'attention',
-    scores,
-    softmax,
-    product: values,
-    scratch: storage,
-    scratchBytes: storage.byteLength,
-    rows,
-    rowsOfBlock,
+  return () => {
+    const [scores, softmax, product] = makers.map((make) => make());
+    return {
+      ...whole(),
+      kind: 'attention',
+      scores: scores as PreparedContraction,
+      softmax: softmax as PreparedNest,
+      product: product as PreparedContraction,
+      scratch: storage,
+      scratchBytes: hint(rowsOfBlock) * hint(positions) * elementSize(dtype),
+      rows: hint(rows),
+      rowsOfBlock: hint(rowsOfBlock),
+    };
   };
 }
 
-function scratchTensor(dtype: 'float32' | 'float64', rows: number, positions: number): Tensor {
+/** The rows of a block: all of them where their scores have room, and as many as have where not. Sizes that move have room for all up to the next power of two. */
+function rowsAtOnce(rows: SymInt, positions: SymInt): SymInt {
+  let most = hint(positions);
+  if (typeof positions !== 'number') {
+    const end = 2 ** Math.ceil(Math.log2(most + 1));
+    // Both are so, and guards of what is made.
+    if (symLt(positions, end) && symGe(positions, end / 2)) most = end;
+  }
+  const room = Math.max(ROWS, Math.floor(SCORES / most / ROWS) * ROWS);
+  return symLt(rows, room + 1) ? rows : room;
+}
+
+function scratchTensor(dtype: 'float32' | 'float64', rows: SymInt, positions: SymInt): Tensor {
   const sizes = [rows, positions];
-  return new Tensor(Storage.planned(dtype, rows * positions), dtype, sizes, contiguousStrides(sizes));
+  return new Tensor(Storage.planned(dtype, symMul(rows, positions)), dtype, sizes, contiguousStrides(sizes));
 }
 
 /** The softmax of a row of scores, at one of its positions. */

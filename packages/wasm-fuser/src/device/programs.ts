@@ -140,7 +140,7 @@ export class Programs {
       return this.#inPieces(normal, goesByLine(normal) ? symPointsOf(normal.axes) : symExtentOf(normal.time), kernel);
     }
     const attention = this.#attention(kernel);
-    if (attention) return () => attention;
+    if (attention) return attention;
     const { batch, m, n, k } = kernel;
     const [rows, columns] = [m, n].map(symExtentOf);
     if (symLt(symExtentOf(k), LEAST_DEPTH) || symEq(symPointsOf([...batch, m, n]), 0))
@@ -223,14 +223,14 @@ export class Programs {
     };
   }
 
-  #attention(kernel: Contraction): PreparedAttention | null {
+  #attention(kernel: Contraction): (() => PreparedAttention) | null {
     const attention = runningSoftmaxOf(kernel);
     if (!attention) return null;
     const signature = signatureOf(attention);
     const now = performance.now();
     const compilation = { begin: now, end: now };
-    const known = { ...whole(kernel, signature), module: null, compilation, compiled: null };
-    return prepareAttention(attention, known, (step) => this.prepare(step)());
+    const known = (): Prepared => ({ ...whole(kernel, signature), module: null, compilation, compiled: null });
+    return prepareAttention(attention, known, (step) => this.prepare(step));
   }
 
   #nest(nest: LoopNest, kernel: Kernel): () => PreparedNest {

@@ -78,7 +78,7 @@ export class WasmDevice implements ComputeDevice {
   readonly #programs: Programs;
   readonly #threads: ThreadPool | null;
   #prepared = new WeakMap<Kernel, PreparedKernel>();
-  readonly #sized = new SizedKernels((kernel) => this.#programs.prepare(kernel));
+  readonly #sized = new SizedKernels((kernel) => this.#prepareNew(kernel));
   /** Those that this device fetched; one of several devices of a thread answers for what they keep. */
   #integerProducts: WasmIntegerProducts | null = null;
   readonly #failures: CressetError[] = [];
@@ -177,8 +177,12 @@ export class WasmDevice implements ComputeDevice {
 
   /** As `prepare`, for the sizes that a kernel has now. */
   prepareAgain(kernel: Kernel): PreparedKernel {
+    return (isSymbolicKernel(kernel) ? this.#sized.of(kernel) : this.#prepareNew(kernel))();
+  }
+
+  #prepareNew(kernel: Kernel): () => PreparedKernel {
     this.counters.prepared++;
-    const prepared = (isSymbolicKernel(kernel) ? this.#sized.of(kernel) : this.#programs.prepare(kernel))();
+    const prepared = this.#programs.prepare(kernel);
     this.counters.shaders = this.#programs.size;
     return prepared;
   }

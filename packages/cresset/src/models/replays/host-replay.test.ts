@@ -1,5 +1,5 @@
 import { registerAllParts } from '@cresset/runtime';
-import type { List, Tensor, Tuple } from '@cresset/tensor';
+import { Tensor, type List, type Tuple } from '@cresset/tensor';
 import { openWasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
@@ -43,28 +43,60 @@ def f(x: Tensor, s: float, n: int):
   expect(here.explain('f').stretches.map(({ patched }) => patched)).toEqual([['a number of the program']]);
 });
 
-it('ends before a group that looks at an element which is another each time, and gives what that group takes as it was', async () => {
+it('goes on where an element of what is given is another each time, and ends where the host looks at one', async () => {
   const source = `
 def f(x: Tensor, table: Tensor, n: int):
     for i in range(n):
         y = torch.softmax(torch.softmax(x, -1), 0)
         p = table[torch.full([2], i, dtype=torch.int64)].reshape([-1, 1])
         b = torch.select(table, 0, i)
-        x = y * torch.neg(torch.mul(b, torch.sqrt(p)))
+        x = y * torch.neg(torch.mul(b, torch.sqrt(torch.abs(p))))
     return x
 `;
   const here = new PythonFunctions(source, { device });
   const there = new PythonFunctions(source, {});
   for (let run = 0; run < 4; run++) {
-    const make = (): [Tensor, Tensor, bigint] => [tensorOf([2, 4096], run), tensorOf([2], 2), 2n];
+    const make = (): [Tensor, Tensor, bigint] => [tensorOf([2, 4096], run), tensorOf([2], 2 + run), 2n];
     const got = (await here.call('f', make())) as Tensor;
     const want = (await there.call('f', make())) as Tensor;
     await got.storage.toHost();
     expect(largestDifference(got, want)).toBeLessThan(1e-6);
   }
-  expect(here.explain('f').stretches.map(({ reason }) => reason)).toEqual([
-    'elements of a value that the host looks at',
-  ]);
+  expect(here.explain('f').stretches.map(({ reason }) => reason)).toEqual(['the end of a trip of a loop']);
+
+  // No GPU has doubles, so that such an element goes to kernels as a number.
+  const scaled = `
+def g(x: Tensor, s: Tensor):
+    y = torch.softmax(torch.softmax(x, -1), 0)
+    return torch.softmax(y * s, 0)
+`;
+  const doubles = new PythonFunctions(scaled, { device });
+  for (const [dtype, reason] of [
+    ['float32', 'the end of the function'],
+    ['float64', 'elements of a value that the host looks at'],
+  ] as const) {
+    for (let run = 0; run < 4; run++) {
+      const s = Tensor.fromArray(new (dtype === 'float32' ? Float32Array : Float64Array)([run]), [], dtype);
+      await doubles.call('g', [tensorOf([2, 4096], run), s]);
+    }
+    expect(doubles.explain('g').stretches[0].reason).toBe(reason);
+  }
+});
+
+it('programs whose first calls are small are recorded when they are not', async () => {
+  const source = `
+def f(x: Tensor, y: Tensor) -> Tensor:
+    return torch.tanh(x * 2 + y[:1]) - 1
+`;
+  const functions = new PythonFunctions(source, { device });
+  const replayed: boolean[] = [];
+  for (let run = 0; run < 60; run++) {
+    const sizes = [3, run < 40 ? 8 + run : 900 + run];
+    await functions.call('f', [tensorOf(sizes, run), tensorOf(sizes, run)]);
+    replayed.push(functions.module.lastRun!.replayed > 0);
+  }
+  expect(replayed.indexOf(true)).toBeLessThan(45);
+  expect(replayed.slice(45).every(Boolean)).toBe(true);
 });
 
 it('gives what an earlier stretch made in a list that only the result holds', async () => {

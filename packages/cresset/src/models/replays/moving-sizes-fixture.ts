@@ -140,3 +140,22 @@ export async function callAtLengths(
   const recordings = Math.max(...here.explain(name).stretches.map(({ recordings: count }) => count));
   return { notReplayed, recordings };
 }
+
+/** The programs by name. */
+export const programs = [...source.matchAll(/def (\w+)/g)].map(([, name]) => name);
+
+/** Calls a program at lengths that all are new. Gives what a device prepared in the first hundred calls and in the others, and the most recordings of a place. */
+export async function callAtNewLengths(
+  name: string,
+  device: ComputeDevice,
+  calls: number,
+): Promise<{ readonly early: number; readonly late: number; readonly recordings: number }> {
+  const functions = new PythonFunctions(source, { device });
+  let early = 0;
+  for (let run = 0; run < calls; run++) {
+    if (run === 100) early = device.counters.prepared;
+    await functions.call(name, argumentsOf(name, 8 + 4 * ((run * 79) % 401), run));
+  }
+  const recordings = Math.max(...functions.explain(name).stretches.map(({ recordings: count }) => count));
+  return { early, late: device.counters.prepared - early, recordings };
+}

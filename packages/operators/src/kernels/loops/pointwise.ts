@@ -1,5 +1,15 @@
 import { Complex } from '@cresset/ir';
-import { isComplex, isIntegral, numelOf, Tensor, type ScalarType, symEq, type SymInt } from '@cresset/tensor';
+import {
+  isComplex,
+  isFoundAnew,
+  isIntegral,
+  numelOf,
+  realType,
+  Tensor,
+  type ScalarType,
+  symEq,
+  type SymInt,
+} from '@cresset/tensor';
 import {
   binary,
   cast,
@@ -404,6 +414,15 @@ function elementReader(tensor: Tensor): (offset: number) => Scalar {
   return tensor.dtype === 'int64' ? bigintReader(tensor) : (offset) => readScalar(tensor, offset);
 }
 
+/**
+ * Whether a tensor without dimensions goes to a kernel as a number, since its element is on the host. Where what is recorded finds another one each time, kernels load
+ * it, as far as every device has its dtype.
+ */
+export function travelsAsNumber({ dim, dtype, storage }: Tensor): boolean {
+  const isDouble = realType(dtype) === 'float64';
+  return dim === 0 && storage.isOnHost && (isDouble || !isFoundAnew(storage));
+}
+
 /** Describes a pointwise row as a kernel: one loop over the elements, dimensions merged where every operand allows it. */
 export function lowerPointwise(
   row: OperatorRow,
@@ -420,8 +439,9 @@ export function lowerPointwise(
   names.forEach((name, at) => {
     const tensor = tensors[at];
     const { category } = promotionOperand(tensor);
-    const isNumber = tensor.dim === 0 && tensor.storage.isOnHost;
-    const expr = isNumber ? scalarParam(readScalar(tensor, tensor.storageOffset), tensor.dtype) : views[at].at(axes);
+    const expr = travelsAsNumber(tensor)
+      ? scalarParam(readScalar(tensor, tensor.storageOffset), tensor.dtype)
+      : views[at].at(axes);
     elements[name] = new TensorElement(expr, tensor.dtype, category);
   });
   const { expr } = pointwiseExpr(row, elements, openUp);

@@ -127,13 +127,17 @@ export class Recording extends LiveInTable implements HostAccessWatch, OpenNumbe
     this.isPassing = true;
   }
 
+  isFoundAnew(storage: Storage): boolean {
+    if (this.givenIn(storage) === undefined) return false;
+    const attribute = this.attributeOf(storage);
+    // An attribute that the code sets is another tensor the next time.
+    return !attribute || isSetBy(this.frame.code, attribute);
+  }
+
   reads(storage: Storage): void {
     const liveIn = this.givenIn(storage);
     if (liveIn === undefined && storage.serial > this.firstSerial) return;
-    const attribute = this.attributeOf(storage);
-    // An attribute that the code sets is another tensor the next time.
-    if (liveIn !== undefined && (!attribute || isSetBy(this.frame.code, attribute)))
-      return this.refuse('elements of a value that the host looks at');
+    if (this.isFoundAnew(storage)) return this.refuse('elements of a value that the host looks at');
     if (!this.contents.some((known) => known.storage === storage)) {
       this.contents.push({ op: 'guard', storage, writes: storage.writes, liveIn: liveIn ?? -1 });
     }
