@@ -181,4 +181,5 @@ def main():
     print(f'{len(cases)} cases, {refused} of them refused')
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -1,6 +1,6 @@
 import { checkOptions } from '@cresset/ir';
 import type { RunOperatorNotice, WorkerClient } from '@cresset/runtime';
-import { AuthoredModule, DEFINE_RULES } from './page/authored-module.ts';
+import { AuthoredModule, DEFINE_RULES, type DefineOptions } from './page/authored-module.ts';
 import type { Availability } from './page/availability.ts';
 import {
   CompilationUnit as Unit,
@@ -9,7 +9,7 @@ import {
   type ProgramOptions,
   type ScriptFunction,
 } from './page/compilation-unit.ts';
-import { CustomOperator, type OperatorImplementation } from './page/custom-operator.ts';
+import { CustomOperator, outsideFunctions, type OperatorImplementation } from './page/custom-operator.ts';
 import { engineFiles } from './page/placing/engine-files.ts';
 import type { FreezeOptions } from './page/freeze.ts';
 import type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
@@ -105,13 +105,13 @@ export class CompilationUnit extends Unit {
  */
 export async function script<Name extends string = never>(
   source: string,
-  options: ProgramOptions & { readonly filename?: string } = {},
+  options: ProgramOptions & DefineOptions = {},
 ): Promise<CompilationUnit & Readonly<Record<Name, ScriptFunction>>> {
   checkOptions('script', options, { ...PROGRAM_RULES, ...DEFINE_RULES });
-  const { filename, ...programOptions } = options;
+  const { filename, globals, ...programOptions } = options;
   const unit = new CompilationUnit(programOptions);
   try {
-    await unit.define(source, filename === undefined ? {} : { filename });
+    await unit.define(source, { ...(filename !== undefined && { filename }), ...(globals && { globals }) });
   } catch (error) {
     await unit.dispose();
     throw error;
@@ -212,8 +212,7 @@ function sendOperator(operator: CustomOperator, client: WorkerClient): Promise<u
 }
 
 function runOperator(notice: RunOperatorNotice, client: WorkerClient): void {
-  void operators
-    .get(notice.operator)!
+  void (operators.get(notice.operator) ?? outsideFunctions.get(notice.operator)!)
     .run(notice)
     .then((outcome) => client.request('done', { type: 'operator-result', run: notice.run, outcome }));
 }

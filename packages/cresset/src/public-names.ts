@@ -73,6 +73,7 @@ export {
 } from './page/authored-module.ts';
 export type { ProgramOptions, ScriptClass, ScriptFunction, ScriptObject } from './page/compilation-unit.ts';
 export type { OperatorImplementation, OperatorShape } from './page/custom-operator.ts';
+export { ignore, python, type GlobalValue, type Globals, type IgnoredFunction } from './page/global-values.ts';
 export type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
 export type { FreezeOptions } from './page/freeze.ts';
 export { TensorList } from './page/values/tensor-list.ts';

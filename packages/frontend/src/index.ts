@@ -6,6 +6,7 @@ export * from './define.ts';
 export * from './modules/define-methods.ts';
 export * from './emission/environment.ts';
 export { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES } from './functional/sources.ts';
+export type { GivenValue, GivenValues } from './given/given-value.ts';
 export * from './values/iterable-value.ts';
 export * from './modules/module-container.ts';
 export * from './modules/script-program.ts';

@@ -2,8 +2,10 @@ import {
   type ClassType,
   constantValue,
   type DictType,
+  ErrorReport,
   formatQuotedString,
   FunctionType,
+  ignoredFunctionName,
   InterfaceType,
   type ListType,
   type Node,
@@ -49,10 +51,12 @@ export class ExpressionPrinter {
     readonly literals: LiteralPrinter,
     readonly dependencies: DependencyTable,
     readonly typeText: (type: Type) => string,
+    /** Whether what could not be read back is refused. */
+    readonly enforceImportable: boolean,
   ) {}
 
   print(text: TaggedText, node: Node): void {
-    const form = FORMS[node.kind] ?? operatorCall;
+    const form = FORMS[node.kind] ?? (ignoredFunctionName(node.kind) === undefined ? operatorCall : ignoredCall);
     text.write(...form(this, node));
   }
 
@@ -183,6 +187,19 @@ function constant(printer: ExpressionPrinter, node: Node): readonly Piece[] {
     return [printer.typeText(type)];
   }
   return [node.mustBeNone() ? 'None' : printer.literals.print(constantValue(node.output()))];
+}
+
+/** A function that is no part of the program. Throws an ErrorReport where the text is to be read back. */
+function ignoredCall(printer: ExpressionPrinter, node: Node): readonly Piece[] {
+  const name = ignoredFunctionName(node.kind)!;
+  if (printer.enforceImportable) {
+    throw new ErrorReport(
+      node.sourceRange,
+      `Could not export Python function call '${name}'. Remove calls to Python functions before export. Did you forget to add @script or ` +
+        '@script_method annotation? If this is a nn.ModuleList, add it to __constants__',
+    );
+  }
+  return [`^${name}()(`, ...printer.list(node.inputs), ')'];
 }
 
 function operatorCall(printer: ExpressionPrinter, node: Node): readonly Piece[] {

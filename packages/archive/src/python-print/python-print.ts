@@ -37,7 +37,7 @@ export class PythonPrint {
     const names = new NameTable();
     const values = new ValueTexts(names);
     const literals = new LiteralPrinter(new ConstantTable(constants), typeText);
-    const expressions = new ExpressionPrinter(values, literals, dependencies, typeText);
+    const expressions = new ExpressionPrinter(values, literals, dependencies, typeText, enforceImportable);
     this.#body = new TaggedText(ranges);
     const body = this.#body;
     const context: PrintContext = {

@@ -1,5 +1,6 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { Registration, WireModule } from '@cresset/runtime';
+import type { Globals } from './global-values.ts';
 import type { LoadedFile } from './loaded-file.ts';
 import { loadedFile, openFile, ScriptModule, withMethods } from './script-module.ts';
 import type { Tensor } from './values/tensor.ts';
@@ -41,10 +42,12 @@ export interface ParameterOptions {
 export interface DefineOptions {
   /** How messages call the source. */
   readonly filename?: string;
+  /** Names that the source may use besides its own, with what they mean. */
+  readonly globals?: Globals;
 }
 
 /** What {@link DefineOptions} can be. */
-export const DEFINE_RULES = { filename: 'string' } as const satisfies OptionRules;
+export const DEFINE_RULES = { filename: 'string', globals: 'object' } as const satisfies OptionRules;
 
 /**
  * A module that is put together here (torch.jit.ScriptModule): what it has is registered, then its methods are compiled from source,
@@ -89,11 +92,7 @@ export class AuthoredModule extends ScriptModule {
 
   /** Compiles methods from source (ScriptModule.define). They see each other and those that were defined before. */
   async define(source: string, options: DefineOptions = {}): Promise<this> {
-    checkOptions('define', options, DEFINE_RULES);
-    const { filename } = options;
-    const file = this[openFile]();
-    const request = { type: 'define', model: file.id, source, filename: filename ?? null } as const;
-    file.summary = (await file.placement.client.request('loaded', request)).summary;
+    await defineIn(this[openFile](), source, options);
     return withMethods(this);
   }
 
@@ -122,4 +121,13 @@ function moduleToWire(module: Submodule, used: LoadedFile[]): WireModule {
     kind: module.container,
     modules: module.modules.map(([name, each]) => [name, moduleToWire(each, used)] as const),
   };
+}
+
+/** Compiles source into a program, with the names that it is given. */
+export async function defineIn(file: LoadedFile, source: string, options: DefineOptions): Promise<void> {
+  checkOptions('define', options, DEFINE_RULES);
+  const { filename = null, globals } = options;
+  const given = globals ? await (await import('./globals.ts')).wireGlobals(globals, file) : [];
+  const request = { type: 'define', model: file.id, source, filename, globals: given } as const;
+  file.summary = (await file.placement.client.request('loaded', request)).summary;
 }

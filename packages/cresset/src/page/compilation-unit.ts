@@ -4,8 +4,10 @@ import { PLACE_RULES, type LoadOptions, type Library } from './library.ts';
 import { ARGUMENT_RULES, LoadedFile, type ArgumentOptions, type CallOptions } from './loaded-file.ts';
 import type { VerifyOptions } from './inspection.ts';
 import { loadedFile, openFile, ScriptModule, withMethods, type GraphOptions } from './script-module.ts';
+import type { SaveOptions } from './module-state.ts';
+import { memberKey } from './global-values.ts';
 import { inMessages, WireArguments, type Input, type Output } from './values/value.ts';
-import { DEFINE_RULES, type DefineOptions } from './authored-module.ts';
+import { defineIn, type DefineOptions } from './authored-module.ts';
 
 export interface ProgramOptions {
   /** See {@link LoadOptions.device}. */
@@ -31,6 +33,8 @@ export interface ScriptFunction {
   /** Its Python text, as PyTorch prints it. */
   code(): Promise<string>;
   explain(): Promise<Explanation>;
+  /** Writes it as a module whose `forward` it is (ScriptFunction.save). */
+  save(options?: SaveOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** See {@link ScriptModule.verify}. */
   verify(inputs: readonly Input[], options?: Omit<VerifyOptions, 'method'>): Promise<VerificationReport>;
 }
@@ -74,11 +78,7 @@ export class CompilationUnit {
    * where something does not compile; then nothing is added.
    */
   async define(source: string, options: DefineOptions = {}): Promise<this> {
-    checkOptions('define', options, DEFINE_RULES);
-    const { filename } = options;
-    const file = await this[openFile]();
-    const request = { type: 'define', model: file.id, source, filename: filename ?? null } as const;
-    file.summary = (await file.placement.client.request('loaded', request)).summary;
+    await defineIn(await this[openFile](), source, options);
     return withMethods(this);
   }
 
@@ -101,11 +101,14 @@ export class CompilationUnit {
     const functions = new ScriptModule(file);
     const run: ScriptFunction['run'] = (inputs, options) => functions.call(name, inputs, options);
     const fn: ScriptFunction = Object.assign((...inputs: Input[]) => run(inputs), {
+      [memberKey]: { file, name },
       run,
       schema: () => functions.schema(name),
       graph: (options?: GraphOptions) => functions.graph(name, options),
       code: () => functions.code(name),
       explain: () => functions.explain(name),
+      save: async (options: SaveOptions = {}) =>
+        (await import('./module-state.ts')).saveModule(file, '', options, name) as Promise<Uint8Array<ArrayBuffer>>,
       verify: (inputs: readonly Input[], options?: Omit<VerifyOptions, 'method'>) =>
         functions.verify(inputs, { ...options, method: name }),
     });
@@ -141,7 +144,9 @@ export class CompilationUnit {
 
   /** A function or a class. */
   method(name: string): ScriptFunction | ScriptClass {
-    return this.functions.includes(name) ? this.function(name) : (...inputs) => this.construct(name, inputs);
+    if (this.functions.includes(name)) return this.function(name);
+    const make: ScriptClass = (...inputs) => this.construct(name, inputs);
+    return Object.assign(make, { [memberKey]: { file: this.#file!, name } });
   }
 
   /** Frees what its functions and objects hold. */

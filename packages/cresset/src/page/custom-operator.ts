@@ -42,6 +42,15 @@ export interface OperatorImplementation {
   readonly backward?: string;
 }
 
+/** What computes calls that a program makes outside of itself. */
+interface OutsideFunction {
+  /** Runs it on arguments from the worker; never throws. */
+  run(call: OperatorRun): Promise<OperatorOutcome>;
+}
+
+/** Functions that programs were given by name, by what their calls name. */
+export const outsideFunctions = new Map<string, OutsideFunction>();
+
 /** An operator with what computes it. */
 export class CustomOperator {
   /** With its overload, as it stands in the schema, which is read where programs are compiled. */

@@ -48,6 +48,7 @@ export async function saveModule(
   file: LoadedFile,
   module: string,
   options: SaveOptions & { readonly as?: 'blob' },
+  functionName: string | null = null,
 ): Promise<Uint8Array<ArrayBuffer> | Blob> {
   checkOptions('save', options, { extraFiles: 'object', as: ['blob'] });
   const { extraFiles = {}, as } = options;
@@ -56,6 +57,7 @@ export async function saveModule(
     type: 'save',
     model: id,
     module,
+    function: functionName,
     extraFiles: Object.entries(extraFiles),
   });
   return as === 'blob' ? new Blob([bytes], { type: 'application/octet-stream' }) : new Uint8Array(bytes);

@@ -1,19 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { script, tensor, type Input, type Tensor } from '../index.ts';
+import { script, type Tensor } from '../index.ts';
+import { decoded, expectAlike, failure, plain, trimmed, type Encoded } from './python-cases-fixture.ts';
 
 const folder = new URL('../../../../conformance/python/', import.meta.url);
-
-/** What `make-cases.py` writes of a value. */
-type Encoded =
-  | null
-  | boolean
-  | string
-  | { readonly int: number }
-  | { readonly float: string }
-  | { readonly items: readonly Encoded[] }
-  | { readonly entries: readonly (readonly [Encoded, Encoded])[] }
-  | { readonly tensor: 'float32' | 'int64' | 'bool'; readonly shape: readonly number[]; readonly data: string };
 
 interface Call {
   readonly method: string;
@@ -39,61 +29,6 @@ const cases = readFileSync(new URL('cases.jsonl', folder), 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as Case);
-
-function decoded(value: Encoded): Input {
-  if (typeof value !== 'object' || value === null) return value;
-  if ('int' in value) return value.int;
-  if ('float' in value) return Number(value.float.replace('inf', 'Infinity'));
-  if ('items' in value) return value.items.map(decoded);
-  if ('entries' in value) return new Map(value.entries.map(([key, item]) => [decoded(key) as string, decoded(item)]));
-  const bytes = Uint8Array.from(Buffer.from(value.data, 'base64'));
-  const data =
-    value.tensor === 'float32'
-      ? new Float32Array(bytes.buffer)
-      : value.tensor === 'int64'
-        ? new BigInt64Array(bytes.buffer)
-        : bytes;
-  return tensor(data, { shape: [...value.shape], dtype: value.tensor });
-}
-
-/** Numbers of a tensor, or what else a value is, to be compared. */
-function plain(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value);
-  if (value instanceof Map) return [...value].map(([key, item]) => [plain(key), plain(item)]);
-  if (Array.isArray(value)) return value.map(plain);
-  if (typeof value === 'object' && value !== null && 'shape' in value) {
-    const { shape, dtype, data } = value as Tensor;
-    return { shape: [...shape], dtype, data: Array.from(data as Float32Array, Number) };
-  }
-  return value;
-}
-
-function expectAlike(got: unknown, wanted: unknown): void {
-  if (typeof wanted === 'number' && !Number.isInteger(wanted)) {
-    expect(Math.abs((got as number) - wanted)).toBeLessThanOrEqual(2e-5 + 2e-5 * Math.abs(wanted));
-  } else if (typeof wanted === 'number') {
-    expect(got === wanted || Math.abs((got as number) - wanted) <= 2e-5).toBe(true);
-  } else if (typeof wanted === 'object' && wanted !== null) {
-    expect(Object.keys(got as object)).toEqual(Object.keys(wanted));
-    for (const [key, item] of Object.entries(wanted)) expectAlike((got as Record<string, unknown>)[key], item);
-  } else {
-    expect(got).toEqual(wanted);
-  }
-}
-
-/** A message as it is compared: the white space around it is Python's and PyTorch's to differ in. */
-function trimmed(message: string): string {
-  return message.trim().replace(/[.:]$/, '');
-}
-
-async function failure(promise: Promise<unknown>): Promise<string> {
-  try {
-    await promise;
-  } catch (error) {
-    return (error as Error).message;
-  }
-  throw new Error('it does not fail');
-}
 
 const cpu = { device: 'cpu' } as const;
 

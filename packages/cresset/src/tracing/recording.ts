@@ -6,6 +6,7 @@ import { HostOperators, initializeRuntime } from '@cresset/runtime';
 import { Dict, List, Tensor, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
 import { Tensor as PageTensor } from '../page/values/tensor.ts';
 import { mapItems } from '../page/values/named-tuple.ts';
+import { parameterNames } from '../page/parameter-names.ts';
 import { TensorList } from '../page/values/tensor-list.ts';
 import type { TraceOptions } from '../page/trace.ts';
 import type { Output } from '../page/values/value.ts';
@@ -111,14 +112,6 @@ export function recordChecked(
 /** The file of a traced program. */
 export function traceFile({ module }: RecordedTrace): Promise<Uint8Array<ArrayBuffer>> {
   return writeModule(module, { name: 'traced' });
-}
-
-/** Names of a function's parameters, as far as its source has plain names. */
-function parameterNames(fn: TraceableFunction): readonly string[] {
-  const match = /^(?:async\s+)?(?:function\b\s*\w*\s*|\w+\s*(?=\())?(?:\(([^)]*)\)|(\w+)\s*=>)/.exec(fn.toString());
-  const list = match?.[1] ?? match?.[2] ?? '';
-  const names = list.split(',').map((name) => name.trim());
-  return names.every((name) => /^[A-Za-z_]\w*$/.test(name)) ? names : [];
 }
 
 /** Compares what a traced program gives with what its function gave; gives the text of a warning, or null. */

@@ -2,6 +2,8 @@ import { ErrorReport, NoneType, TensorType, type ClassType, type Type } from '@c
 import { Dict, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { compileError } from '../compilation-error.ts';
 import { makeTypeParser } from '../define.ts';
+import { OutsideFunction } from '../given/outside-function.ts';
+import { ScriptedFunction } from '../given/scripted-entities.ts';
 import type { Expr } from '../parser/tree.ts';
 import { entriesOf, itemsIn } from '../python/interpreter/containers.ts';
 import {
@@ -206,6 +208,10 @@ export class ConcreteTypeInference {
   #addData(name: string, value: PythonValue): void {
     if (value instanceof PythonFunction) {
       this.#addFunction(name, value);
+      return;
+    }
+    if (value instanceof OutsideFunction || value instanceof ScriptedFunction) {
+      this.#functions.set(name, value);
       return;
     }
     if (value instanceof QualifiedName || (value instanceof NativeFunction && value.path !== undefined)) {

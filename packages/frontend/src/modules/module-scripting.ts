@@ -2,6 +2,7 @@ import { ClassType, Source, type GraphFunction } from '@cresset/ir';
 import { ScriptObject, type Dict } from '@cresset/tensor';
 import { compileError } from '../compilation-error.ts';
 import { declareFunctions, declareHooks, declareProperties, type PropertyDef } from '../define.ts';
+import { scriptObjectOf } from '../given/scripted-entities.ts';
 import { parsePythonFile } from '../parser/python-parser.ts';
 import type { Def } from '../parser/tree.ts';
 import { MethodWrapper, PythonFunction, type PythonClass, type PythonObject } from '../python/interpreter/entities.ts';
@@ -40,6 +41,8 @@ export class ModuleScripter {
   }
 
   #typeOf(module: PythonObject): ClassType {
+    const scripted = scriptObjectOf(module);
+    if (scripted !== undefined) return scripted.type;
     const known = this.#concrete.get(module);
     if (known !== undefined) return known.type;
     this.#checkInitialized(module);
@@ -78,6 +81,8 @@ export class ModuleScripter {
 
   /** The object, with what it holds, and then its methods: those of what it holds come first. */
   #make(module: PythonObject): ScriptObject {
+    const scripted = scriptObjectOf(module);
+    if (scripted !== undefined) return scripted;
     const { type } = this.#concrete.get(module)!;
     const { concrete } = this.#concrete.get(module)!;
     const object = new ScriptObject(type);

@@ -26,6 +26,8 @@ import { dottedName } from '../script-type-parser.ts';
 import { typeAsValue } from '../unit-resolver.ts';
 import { FunctionValue } from '../values/callable-value.ts';
 import type { SugaredValue } from '../values/sugared-value.ts';
+import { GivenNames, scriptedTypeNamed } from '../given/given-names.ts';
+import type { GivenValue, GivenValues } from '../given/given-value.ts';
 import { ClassDefiner } from './class-definition.ts';
 import { mergedWithBases } from './inherited-members.ts';
 import { ModuleScripter } from './module-scripting.ts';
@@ -43,6 +45,8 @@ export interface ProgramSettings {
   /** Runs operators on tensors of the host, for what Python computes with them. */
   readonly evaluate?: NodeEvaluator | undefined;
   readonly print?: ((text: string) => void) | undefined;
+  /** Names that the file has before its first line. */
+  readonly given?: GivenValues | undefined;
 }
 
 /** The definitions of one file, and the names they can use: Python runs the file, and what is asked for is compiled. */
@@ -56,6 +60,8 @@ export class ScriptProgram implements Resolver, PythonHost {
   readonly #outer: Resolver | undefined;
   readonly #module: string | undefined;
   readonly #file: PythonFile;
+  readonly #given: GivenValues;
+  readonly #givenNames = new GivenNames();
   readonly #classes = new Map<string, ClassDef>();
   readonly #definer: ClassDefiner;
   readonly #scripter: ModuleScripter;
@@ -69,6 +75,7 @@ export class ScriptProgram implements Resolver, PythonHost {
     this.#outer = settings.resolver;
     this.#module = settings.module;
     this.#file = file;
+    this.#given = settings.given ?? new Map<string, GivenValue>();
     this.evaluate = settings.evaluate ?? compilerServices().evaluate ?? (() => null);
     this.print = settings.print ?? (() => undefined);
     this.globals = new Scope(undefined, 'module', settings.module ?? '__main__');
@@ -85,6 +92,8 @@ export class ScriptProgram implements Resolver, PythonHost {
       if (definition.kind === 'class') this.#classes.set(definition.name.name, definition);
       else if (!isIgnored(definition) && !isOverload(definition)) defs.push(definition);
     }
+    this.#givenNames.define(this.#given, this.python, this.globals, this);
+    for (const made of this.#givenNames.classes) this.#classes.set(made.name.name, made);
     const declared = declareFunctions(this.unit, withoutDuplicates(defs), { prefix: NAMESPACE, resolver: this });
     this.python.executeFile(this.#file.statements, this.globals);
     return declared;
@@ -97,6 +106,25 @@ export class ScriptProgram implements Resolver, PythonHost {
         ? [name]
         : [],
     );
+  }
+
+  /** Names of the other classes, those that nothing has met so far among them. */
+  get typeNames(): readonly string[] {
+    return this.#file.definitions.flatMap(({ kind, name: { name } }) =>
+      kind === 'class' && this.#isType(name) ? [name] : [],
+    );
+  }
+
+  #isType(name: string): boolean {
+    const classDef = this.#classes.get(name);
+    return classDef === undefined
+      ? this.unit.getType(this.qualifiedName(name)) !== undefined
+      : this.#isCompiled(name, classDef);
+  }
+
+  /** A class of the file, which is compiled now where it was not; undefined where there is none of that name, and for those of modules. */
+  typeNamed(name: string): NamedType | undefined {
+    return this.#typeNamed(name);
   }
 
   /** Defines the classes that nothing has met so far; those of modules are compiled for the objects that are made. */
@@ -212,6 +240,7 @@ export class ScriptProgram implements Resolver, PythonHost {
       this.#typeNamed(name) ??
       this.unit.getType(name) ??
       this.#aliasedType(name, this.globals) ??
+      scriptedTypeNamed(name, this.globals) ??
       this.#outer?.resolveType(name, range)
     );
   }
@@ -261,7 +290,8 @@ export class ScriptProgram implements Resolver, PythonHost {
 
   #valueIn(scope: Scope, name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {
     const value = scope.find(name);
-    return value === undefined || value instanceof Unusable ? undefined : toSugared(this, value, fn, range);
+    if (value === undefined || value instanceof Unusable) return undefined;
+    return this.#givenNames.find(name, value, fn, range) ?? toSugared(this, value, fn, range);
   }
 
   /** What the names of a function mean that is defined in a scope. */

@@ -1,6 +1,8 @@
 import { Complex, type GraphFunction, type SourceRange } from '@cresset/ir';
 import { DeviceValue, Dict, EnumValue, List, Tensor, Tuple } from '@cresset/tensor';
 import { makeTypeParser } from '../define.ts';
+import { OutsideFunction, OutsideFunctionValue } from '../given/outside-function.ts';
+import { scriptedValue } from '../given/scripted-entities.ts';
 import {
   MethodWrapper,
   NativeFunction,
@@ -11,7 +13,7 @@ import {
 } from '../python/interpreter/entities.ts';
 import { GlobalValue } from '../python/python-constants.ts';
 import { ModuleClassValue, PythonModule, resolvePythonName } from '../python/python-modules.ts';
-import { TorchCode, type PythonValue } from '../python/python-value.ts';
+import { PythonEntity, TorchCode, type PythonValue } from '../python/python-value.ts';
 import { typeAsValue } from '../unit-resolver.ts';
 import { ExceptionValue, FunctionValue } from '../values/callable-value.ts';
 import { BuiltinFunction, SimpleValue } from '../values/simple-value.ts';
@@ -33,6 +35,9 @@ export function toSugared(
   if (value instanceof NativeFunction) return value.path === undefined ? undefined : namedValue(value.path, fn, range);
   if (value instanceof QualifiedName) return namedValue(value.path, fn, range);
   if (value instanceof PythonClass) return classAsValue(program, value);
+  if (value instanceof OutsideFunction) return new OutsideFunctionValue(value);
+  const scripted = value instanceof PythonEntity ? scriptedValue(value, range) : undefined;
+  if (scripted !== undefined) return scripted;
   return value instanceof PythonObject || isData(value) ? new GlobalValue(value) : undefined;
 }
 

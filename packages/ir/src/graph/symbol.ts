@@ -30,3 +30,14 @@ export function symbolFromQualString(text: string): Symbol {
 
 export const isPrim = (symbol: Symbol): boolean => symbol.startsWith('prim::');
 export const isAten = (symbol: Symbol): boolean => symbol.startsWith('aten::');
+
+/** The namespace of functions that programs leave to whoever runs them: PyTorch's prim::PythonOp, of which each has a name of its own here. */
+const IGNORED = 'python::';
+
+/** The node kind that stands for a function outside of the program. Functions of one name are told apart by `number`. */
+export const ignoredFunctionKind = (name: string, number: number): Symbol => `${IGNORED}${name}__${number}`;
+
+/** The name of the function that a node kind stands for; undefined where it is an operator. */
+export function ignoredFunctionName(kind: Symbol): string | undefined {
+  return kind.startsWith(IGNORED) ? kind.slice(IGNORED.length).replace(/__\d+$/, '') : undefined;
+}

@@ -16,6 +16,8 @@ export type AliasAnalysisKind = 'from-schema' | 'pure-function' | 'conservative'
 export interface OperatorDeclaration {
   /** PyTorch's text, parsed when the schema is first asked for. */
   readonly schema: string;
+  /** The schema itself, where no text can say it: `schema` is its name then. */
+  readonly parsed?: FunctionSchema;
   readonly aliasAnalysis?: AliasAnalysisKind;
   /** Whether two runs with equal inputs may differ (random numbers). */
   readonly nondeterministic?: boolean;
@@ -50,6 +52,7 @@ export class Operator {
     this.name = name;
     this.overloadName = overloadName;
     this.#schemaText = declaration.schema;
+    this.#schema = declaration.parsed;
     this.aliasAnalysis = declaration.aliasAnalysis ?? 'from-schema';
     this.isNondeterministic = declaration.nondeterministic ?? false;
     this.mayGiveArguments = declaration.mayGiveArguments ?? false;
@@ -107,6 +110,13 @@ export class OperatorRegistry {
       this.#sorted.delete(operator.name);
       this.#add(operator);
     }
+  }
+
+  /** Forgets all operators of a name. */
+  unregister(name: Symbol): void {
+    this.revision++;
+    this.#byName.delete(name);
+    this.#sorted.delete(name);
   }
 
   /** Adds operators that are made when their names are asked for. */

@@ -16,6 +16,7 @@ import type { Graph } from '../graph/graph.ts';
 import { formatComplex, formatFloat, formatQuotedString, formatSignificant } from './literal-format.ts';
 import { jitOptions } from '../jit-options.ts';
 import type { Node } from '../graph/node.ts';
+import { ignoredFunctionName } from '../graph/symbol.ts';
 import { ComplexType, FloatType, IntType, StringType } from '../types/primitive-types.ts';
 import { TypeVerbosity, typeVerbosity } from '../types/type-verbosity.ts';
 import type { Type } from '../types/type.ts';
@@ -63,7 +64,9 @@ class GraphPrinter {
   }
 
   node(node: Node, level: number): string {
-    let out = `${'  '.repeat(level)}${typedValues(node.outputs, ', ')} = ${node.kind}`;
+    const ignored = ignoredFunctionName(node.kind);
+    const kind = ignored === undefined ? node.kind : `^${ignored}[]()`;
+    let out = `${'  '.repeat(level)}${typedValues(node.outputs, ', ')} = ${kind}`;
     if (this.#groups !== undefined && node.hasAttribute('Subgraph')) {
       out += `_${this.#groups.length}`;
       if (node.attributeNames.length > 1 && node.kind !== 'prim::DifferentiableGraph') {

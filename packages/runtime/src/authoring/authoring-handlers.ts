@@ -4,6 +4,7 @@ import { collectModules, type HostedModel } from '../worker/hosted-model.ts';
 import type { AnswerBody } from '../worker/worker-host.ts';
 import type { RequestHandlers } from '../worker/request-handlers.ts';
 import { registerCustomOperator, runInPage, settleOperatorRun } from './custom-operators.ts';
+import { givenGlobals } from './given-globals.ts';
 import { attributeSlot, registerInModule, setAttribute } from './module-registration.ts';
 import { needForSource } from './source-parts.ts';
 import { AuthoredModule, FunctionProgram, SourceProgram } from './source-program.ts';
@@ -25,12 +26,13 @@ export const authoringHandlers: RequestHandlers = {
     return loaded(program);
   },
 
-  async define({ model, source, filename }, host) {
+  async define({ model, source, filename, globals }, host) {
     if (typeof source !== 'string') throw new CressetError('ARGUMENT', 'the source of a program has to be text');
     const program = programAs(host.model(model), SourceProgram);
     return program.enqueue(async () => {
       await needForSource(program.parts, source);
-      program.define(source, filename);
+      for (const [, each] of globals) if (each.kind === 'expression') await needForSource(program.parts, each.text);
+      program.define(source, filename, givenGlobals(globals, program, host));
       return loaded(program);
     });
   },

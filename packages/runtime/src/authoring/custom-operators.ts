@@ -2,13 +2,15 @@ import { declareFunctions, parsePythonFile, UnitResolver, provideLibrary } from 
 import {
   CompilationUnit,
   CressetError,
+  FunctionSchema,
+  ignoredFunctionKind,
   IntType,
   ListType,
   parseSchema,
   registerOperators,
   Source,
-  type FunctionSchema,
   type GraphFunction,
+  type Symbol,
   type Type,
 } from '@cresset/ir';
 import { copyInto, type OperatorRow, type PointwiseArguments, type RowBackward } from '@cresset/operators';
@@ -26,7 +28,7 @@ import type { WorkerHost } from '../worker/worker-host.ts';
 import { argumentsOf, parseScalarExpression, scalarExpr, type ScalarForm } from './scalar-expression.ts';
 
 /** Namespaces of PyTorch's own operators. */
-const RESERVED = /^(?:aten|prim|prims|quantized|profiler|onnx|cuda)$/;
+const RESERVED = /^(?:aten|prim|prims|quantized|profiler|onnx|cuda|python)$/;
 
 /** Runs the function of a custom operator: here, or in the page. */
 export type OperatorRunner = (call: OperatorRun) => Promise<OperatorOutcome>;
@@ -199,10 +201,30 @@ function sizesOf(value: IValue): IValue {
 
 // ---- by a function
 
+/**
+ * Makes an operator of a function that a program calls and the page runs (torch.jit.ignore). Nothing is known of what it does: no call is left out, or
+ * put elsewhere.
+ *
+ * @param operator what the page knows it by
+ */
+export function registerOutsideFunction(schema: FunctionSchema, operator: string, run: OperatorRunner): Symbol {
+  const kind = ignoredFunctionKind(schema.name, ++outsideFunctions);
+  const { arguments: args, returns } = schema;
+  const parsed = new FunctionSchema(kind, '', args, returns);
+  const remote = remoteOf(parsed, null, (call) => run({ ...call, operator }), schema.name);
+  const row: OperatorRow = { schema: `${kind}()`, remote };
+  registerOperators([{ schema: kind, parsed, row, aliasAnalysis: 'conservative' }]);
+  return kind;
+}
+
+let outsideFunctions = 0;
+
 function remoteOf(
   schema: FunctionSchema,
   shape: ShapeFunction | null,
   run: OperatorRunner,
+  /** How messages call it. */
+  operatorName = schema.operatorName,
 ): NonNullable<OperatorRow['remote']> {
   const writes = schema.arguments.flatMap(({ isWrite }, index) => (isWrite ? [index] : []));
   return async (args) => {
@@ -215,7 +237,7 @@ function remoteOf(
     });
     if ('error' in outcome) throw fromWireError(outcome.error);
     const { values, written } = outcome;
-    const { returns, operatorName } = schema;
+    const { returns } = schema;
     if (values.length !== returns.length) {
       throw resultError(operatorName, `gave ${values.length} results, and its schema has ${returns.length}`);
     }

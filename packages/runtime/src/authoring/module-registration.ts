@@ -1,5 +1,5 @@
 import { newContainerClass } from '@cresset/frontend';
-import { type CompilationUnit, CressetError, TensorType, type Type } from '@cresset/ir';
+import { CressetError, TensorType, type Type } from '@cresset/ir';
 import { Tensor, type IValue, type ScriptObject, typeOfValue } from '@cresset/tensor';
 import { collectModules } from '../worker/hosted-model.ts';
 import type { Registration, WireModule, WireValue } from '../worker/wire/protocol.ts';
@@ -45,7 +45,7 @@ export function registerInModule(
       break;
     }
     case 'module': {
-      const child = moduleOf(registration.module, program.unit, host);
+      const child = moduleOf(registration.module, program, host);
       add(module, name, child.type, child);
       for (const [path, below] of collectModules(module)) program.modules.set(path, below);
       break;
@@ -86,15 +86,16 @@ function add(
   object.slots[slot] = value;
 }
 
-function moduleOf(wire: WireModule, unit: CompilationUnit, host: WorkerHost): ScriptObject {
+function moduleOf(wire: WireModule, program: AuthoredModule, host: WorkerHost): ScriptObject {
   if (wire.kind === 'module') {
     const module = host.model(wire.model).receiver(wire.path);
     if (!module.type.isModule()) throw new CressetError('NO_MODULE', `${module.type.reprStr()} is no module`);
+    program.shared.push(module);
     return module;
   }
-  const modules = wire.modules.map(([name, module]) => [name, moduleOf(module, unit, host)] as const);
+  const modules = wire.modules.map(([name, module]) => [name, moduleOf(module, program, host)] as const);
   const type = newContainerClass(
-    unit,
+    program.unit,
     wire.kind,
     modules.map(([name, module]) => [name, module.type] as const),
   );

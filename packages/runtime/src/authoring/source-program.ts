@@ -4,6 +4,7 @@ import {
   makeTypeParser,
   newModuleClass,
   parsePythonFile,
+  type GivenValues,
   type InterpretedValue,
   type ScriptProgram,
   UnitResolver,
@@ -16,6 +17,7 @@ import {
   GraphFunction,
   Source,
   type NamedType,
+  type ScriptFunction,
   type Type,
 } from '@cresset/ir';
 import { Dict, List, ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
@@ -58,6 +60,8 @@ export abstract class SourceProgram extends HostedModel {
   readonly device: DeviceReport;
   /** The unit whose functions and classes its source may name besides its own. */
   protected readonly uses: CompilationUnit | null;
+  /** Modules of other programs that are part of this one's: they stay when it goes. */
+  readonly shared: ScriptObject[] = [];
 
   constructor(
     module: ScriptObject,
@@ -73,13 +77,20 @@ export abstract class SourceProgram extends HostedModel {
     this.uses = uses;
   }
 
-  /** Compiles source into the program. Throws an ErrorReport; then the program is as it was. */
-  abstract define(source: string, filename: string | null): void;
+  /** Compiles source, with names that it is given, into the program. Throws an ErrorReport; then the program is as it was. */
+  abstract define(source: string, filename: string | null, given: GivenValues): void;
 
   override dispose(): void {
     super.dispose();
-    forEachStorage([...this.modules.values()], (storage) => {
-      if (!this.isOfPage(storage)) storage.dispose();
+    this.disposeOf([...this.modules.values()], this.shared);
+  }
+
+  /** Frees what objects hold and `others` do not. */
+  protected disposeOf(objects: readonly ScriptObject[], others: readonly ScriptObject[]): void {
+    const held = new Set<Storage>();
+    forEachStorage(others, (storage) => held.add(storage));
+    forEachStorage(objects, (storage) => {
+      if (!held.has(storage) && !this.isOfPage(storage)) storage.dispose();
     });
   }
 }
@@ -95,7 +106,7 @@ export class FunctionProgram extends SourceProgram {
     super(new ScriptObject(new ClassType('CompilationUnit')), new CompilationUnit(), place, output, uses, parts);
   }
 
-  override define(source: string, filename: string | null): void {
+  override define(source: string, filename: string | null, given: GivenValues): void {
     const { unit } = this;
     this.#refuseKnownNames(source);
     const functionsBefore = new Set(unit.functions);
@@ -107,6 +118,7 @@ export class FunctionProgram extends SourceProgram {
         resolver: new UnitResolver(this.uses ? [this.uses] : [], NAMESPACE),
         evaluate: hostEvaluator(this.runner.context),
         print: (text) => this.runner.context.print(text),
+        given,
       });
       // A file of modules is Python: of its functions and other classes those are compiled that a module uses, or somebody calls.
       if (program.moduleClasses.length === 0) {
@@ -132,6 +144,16 @@ export class FunctionProgram extends SourceProgram {
         throw new CressetError('IR_INVARIANT', `method '${name.name}' already defined.`);
       }
     }
+  }
+
+  /** A function or class by its name; undefined where there is none. */
+  member(name: string): ScriptFunction | NamedType | undefined {
+    const compiled = this.#functions.get(name) ?? this.unit.getType(`${NAMESPACE}.${name}`);
+    for (const program of compiled ? [] : this.#programs) {
+      const type = program.typeNamed(name);
+      if (type) return type;
+    }
+    return compiled;
   }
 
   override callee(module: string, method: string): Callee {
@@ -192,24 +214,20 @@ export class FunctionProgram extends SourceProgram {
       released.push(object);
       this.modules.delete(name);
     }
-    const held = new Set<Storage>();
-    forEachStorage([...this.modules.values()], (storage) => held.add(storage));
-    forEachStorage(released, (storage) => {
-      if (!held.has(storage) && !this.isOfPage(storage)) storage.dispose();
-    });
+    this.disposeOf(released, [...this.modules.values(), ...this.shared]);
   }
 
   override summary(): Omit<ModelSummary, 'timings'> {
-    const modules = this.#programs.flatMap((program) => program.moduleClasses);
-    const classes = this.unit.classes
-      .filter((type) => !type.isModule() && !type.qualifiedName.startsWith(`${NAMESPACE}.torch.`))
-      .map(({ qualifiedName }) => qualifiedName.slice(NAMESPACE.length + 1));
-    return { ...super.summary(), functions: [...this.#functions.keys()], classes: [...classes, ...modules] };
+    const classes = [
+      ...this.#programs.flatMap((program) => program.typeNames),
+      ...this.#programs.flatMap((program) => program.moduleClasses),
+    ];
+    return { ...super.summary(), functions: [...this.#functions.keys()], classes };
   }
 }
 
 /** Numbers that a page gives without a type are ints where they are whole, as Python would have them written. */
-function wholeNumbers(value: IValue): IValue {
+export function wholeNumbers(value: IValue): IValue {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (value instanceof List) return new List(value.elementType, value.items.map(wholeNumbers));
   if (value instanceof Tuple) return new Tuple(value.items.map(wholeNumbers), value.type);
@@ -245,8 +263,10 @@ export class AuthoredModule extends SourceProgram {
     this.module = module;
   }
 
-  override define(source: string, filename: string | null): void {
-    defineMethods(this.unit, this.module.type, new Source(source, filename ?? '<string>'), this.#resolver());
+  override define(source: string, filename: string | null, given: GivenValues): void {
+    const resolver = this.#resolver();
+    const names = given.size === 0 ? resolver : declareScript('', { unit: this.unit, resolver, given }).program;
+    defineMethods(this.unit, this.module.type, new Source(source, filename ?? '<string>'), names);
   }
 
   /** The type that a text such as `Optional[List[int]]` names. Throws an ErrorReport where it names none. */

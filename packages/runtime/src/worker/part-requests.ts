@@ -25,7 +25,22 @@ export interface DefineRequest {
   readonly model: number;
   readonly source: string;
   readonly filename: string | null;
+  /** Names that the source has besides its own. */
+  readonly globals: readonly (readonly [name: string, value: WireGlobal])[];
 }
+
+/** What the source of a program is given by name. */
+export type WireGlobal =
+  | { readonly kind: 'value'; readonly value: WireValue }
+  /** Python that says it. */
+  | { readonly kind: 'expression'; readonly text: string }
+  | { readonly kind: 'enum'; readonly members: readonly (readonly [name: string, value: WireValue])[] }
+  /** A function of the page, with its parameters and result in Python, and what the page knows it by. */
+  | { readonly kind: 'outside'; readonly signature: string; readonly operator: string }
+  /** A function or class of a program from source. */
+  | { readonly kind: 'member'; readonly model: number; readonly name: string }
+  | { readonly kind: 'unit'; readonly model: number }
+  | { readonly kind: 'module'; readonly model: number; readonly path: string };
 
 /** A module to be put into another: one of a program, or a container made for them. */
 export type WireModule =
@@ -135,6 +150,8 @@ export interface SaveRequest {
   readonly id: number;
   readonly model: number;
   readonly module: string;
+  /** A function of a program from source, which is written as a module; null for a module. */
+  readonly function: string | null;
   readonly extraFiles: readonly (readonly [name: string, contents: string | Uint8Array])[];
 }
 

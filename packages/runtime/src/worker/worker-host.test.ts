@@ -197,7 +197,8 @@ describe('WorkerHost', () => {
 
   it('says which part answers a request where it is not there', async () => {
     const client = await connectAndLoad();
-    const save = () => failure(client.request('saved', { type: 'save', model: 1, module: '', extraFiles: [] }));
+    const save = () =>
+      failure(client.request('saved', { type: 'save', model: 1, module: '', function: null, extraFiles: [] }));
     expect(await save()).toMatchObject({ code: 'PART_MISSING', message: "'save' is answered by the part 'saving'" });
   });
 
