@@ -131,16 +131,35 @@ export async function script<Name extends string = never>(
  * `if` and `for` are decided while tracing: only what was done is in the program. An object with a `forward` and tensors among its properties
  * becomes a module with parameters.
  *
+ * One tensor, list or dict stands for the list of inputs. Functions, methods and modules that were compiled before are called as they are in it, and kept as
+ * calls, with their control flow; the function is begun again where it first calls one.
+ *
  * The result is a module whose `forward` it is, to be run and saved as any other. Rejects with `TRACE` for what cannot be recorded, and with
  * `TRACE_CHECK` where a second trace gives another program.
  */
 export async function trace(
   program: TraceableFunction | TraceableModule,
-  exampleInputs: readonly unknown[],
+  exampleInputs: unknown,
   options: TraceOptions = {},
 ): Promise<ScriptModule & Readonly<Record<never, ModelMethod>>> {
   const { traceProgram } = await import('./page/trace-program.ts');
   return traceProgram(library, program, exampleInputs, options);
+}
+
+/**
+ * Traces several methods of a module, each with example inputs of its own (torch.jit.trace_module):
+ * `traceModule(net, { forward: [x], encode: [x, n] })`. Of the `checkInputs` each is such an object. Otherwise as {@link trace}.
+ *
+ * @typeParam Method names of methods beside `forward` that are called as properties
+ */
+export async function traceModule<Method extends string = never>(
+  module: object,
+  inputs: Readonly<Record<string, unknown>>,
+  options: TraceOptions = {},
+): Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>> {
+  const { traceModuleMethods } = await import('./page/trace-program.ts');
+  const traced = await traceModuleMethods(library, module as TraceableModule, inputs, options);
+  return traced as ScriptModule & Readonly<Record<Method, ModelMethod>>;
 }
 
 /**

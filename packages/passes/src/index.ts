@@ -15,7 +15,7 @@ export {
   type PassEnvironment,
 } from './optimization-pipeline.ts';
 export { foldModuleAttributes, type AttributeGuard } from './freezing/fold-module-attributes.ts';
-export { propagateInputShapes } from './shape-analysis/propagate-input-shapes.ts';
+export { eraseShapeInformation, propagateInputShapes } from './shape-analysis/propagate-input-shapes.ts';
 export { followsRules } from './fusion/tensorexpr/stride-rules.ts';
 export { isFunctionalized, removeMutation } from './mutation/remove-mutation.ts';
 export { peepholeOptimize } from './peephole/peephole-optimize.ts';

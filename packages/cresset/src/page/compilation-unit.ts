@@ -3,7 +3,16 @@ import type { Explanation, VerificationReport } from '@cresset/runtime';
 import { PLACE_RULES, type LoadOptions, type Library } from './library.ts';
 import { ARGUMENT_RULES, LoadedFile, type ArgumentOptions, type CallOptions } from './loaded-file.ts';
 import type { VerifyOptions } from './inspection.ts';
-import { loadedFile, openFile, ScriptModule, withMethods, type GraphOptions } from './script-module.ts';
+import {
+  loadedFile,
+  openFile,
+  ScriptModule,
+  withMethods,
+  type GraphOptions,
+  type ModelMethod,
+} from './script-module.ts';
+import { traceCall } from './trace.ts';
+import type { TracedTensor } from '../tracing/traced-tensor.ts';
 import type { SaveOptions } from './module-state.ts';
 import { memberKey } from './global-values.ts';
 import { inMessages, WireArguments, type Input, type Output } from './values/value.ts';
@@ -26,6 +35,8 @@ export const PROGRAM_RULES = { ...PLACE_RULES, uses: 'object' } as const satisfi
 /** A compiled function (torch.jit.ScriptFunction): it is called as one. */
 export interface ScriptFunction {
   (...inputs: Input[]): Promise<Output>;
+  /** In a function that is being traced, the call is recorded. */
+  (...inputs: (Input | TracedTensor)[]): TracedTensor;
   /** Calls it with arguments by name, or with an AbortSignal. */
   run(inputs: readonly Input[], options?: CallOptions): Promise<Output>;
   schema(): Promise<string>;
@@ -100,7 +111,9 @@ export class CompilationUnit {
     const file = this.#file!;
     const functions = new ScriptModule(file);
     const run: ScriptFunction['run'] = (inputs, options) => functions.call(name, inputs, options);
-    const fn: ScriptFunction = Object.assign((...inputs: Input[]) => run(inputs), {
+    const call = ((...inputs: Input[]) =>
+      traceCall({ file, module: null, name }, inputs) ?? run(inputs)) as ModelMethod;
+    const fn: ScriptFunction = Object.assign(call, {
       [memberKey]: { file, name },
       run,
       schema: () => functions.schema(name),

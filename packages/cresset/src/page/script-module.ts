@@ -22,6 +22,8 @@ import type * as State from './module-state.ts';
 import type { SaveOptions, StateDictOptions } from './module-state.ts';
 import type { CallOptions, LoadedFile } from './loaded-file.ts';
 import type { GradOptions, Gradients, Trainer, TrainerOptions } from '../training/training.ts';
+import { traceCall } from './trace.ts';
+import type { TracedTensor } from '../tracing/traced-tensor.ts';
 import type { Tensor } from './values/tensor.ts';
 import { fromWire, inMessages, type Input, type Output } from './values/value.ts';
 
@@ -46,7 +48,11 @@ export const loadedFile: unique symbol = Symbol('loaded file');
 export const openFile: unique symbol = Symbol('open file');
 
 /** A call of a method of the model: `model.reset_states()`. */
-export type ModelMethod = (...inputs: Input[]) => Promise<Output>;
+export interface ModelMethod {
+  (...inputs: Input[]): Promise<Output>;
+  /** In a function that is being traced, the call is recorded. */
+  (...inputs: (Input | TracedTensor)[]): TracedTensor;
+}
 
 /** Where a model runs: on which device, in which thread, and why. */
 export interface ModelPlace extends DeviceReport {
@@ -81,8 +87,11 @@ export class ScriptModule {
   }
 
   /** Runs `forward`. Rejects with a CressetError; one of the program itself is a {@link TorchScriptError}. */
-  forward(...inputs: Input[]): Promise<Output> {
-    return this.call('forward', inputs);
+  forward(...inputs: Input[]): Promise<Output>;
+  /** In a function that is being traced, the call is recorded. */
+  forward(...inputs: (Input | TracedTensor)[]): TracedTensor;
+  forward(...inputs: unknown[]): unknown {
+    return this.method('forward')(...(inputs as Input[]));
   }
 
   /** Runs a method by name. Throws `ARGUMENT_COUNT`, `ARGUMENT_NAME`, `ARGUMENT_TYPE` where the arguments do not fit it. */
@@ -92,7 +101,8 @@ export class ScriptModule {
 
   /** A method as a function, whatever its name; the same as the property of that name where this class has none. */
   method(name: string): ModelMethod {
-    return (...inputs) => this.call(name, inputs);
+    return ((...inputs: Input[]) =>
+      traceCall({ file: this.#file, module: this.#path, name }, inputs) ?? this.call(name, inputs)) as ModelMethod;
   }
 
   /** The names of this module's methods. */

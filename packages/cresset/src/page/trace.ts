@@ -1,35 +1,58 @@
 import { CressetError } from '@cresset/ir';
 import type { TracedTorch } from '../tracing/traced-tensor.ts';
 import type { LoadOptions } from './library.ts';
+import type { LoadedFile } from './loaded-file.ts';
 
 export interface TraceOptions extends Pick<LoadOptions, 'device' | 'worker' | 'memoryLimit'> {
   /** Names of the parameters; by default those that the function has in its source. */
   readonly argumentNames?: readonly string[];
   /**
-   * Traces a second time with equal inputs and compares: the graphs, and what the traced program gives with what the function gave. A
-   * function that is not the same each time is an error, other results a warning. On by default.
+   * Traces again with each of the `checkInputs` and compares: the graphs, and what the traced program gives with what the function gives. Another
+   * graph is an error, other results are a warning. On by default.
    */
   readonly checkTrace?: boolean;
-  /** How far results may be apart, relative and absolute; 1e-5 by default. */
+  /** What the trace is checked with: a list of inputs, each as the example is given; by default the example itself. */
+  readonly checkInputs?: readonly unknown[];
+  /** How far results may be apart, as a part of the larger one; 1e-5 by default. */
   readonly checkTolerance?: number;
   /** `false` allows dicts among the results, and lists without a warning. */
   readonly strict?: boolean;
-  /** Shows a warning; on the console by default. */
+  /** Records what writes to a tensor as what makes another one, `add` for `add_`. */
+  readonly forceOutplace?: boolean;
+  /** Shows a warning; by default it goes where the log goes (`setJitLogSink`). */
   readonly warn?: (message: string) => void;
 }
 
-let activeTorch: TracedTorch | null = null;
+/** A function or method of a program that was compiled, traced or loaded before. */
+export interface TracedCallee {
+  readonly file: LoadedFile;
+  /** Path of the module; null for a function. */
+  readonly module: string | null;
+  readonly name: string;
+}
 
-/** Makes {@link torch} what a trace gives, while `body` runs. */
-export function withTorch<T>(module: TracedTorch, body: () => T): T {
-  if (activeTorch) throw new CressetError('TRACE', "Tracing can't be nested");
-  activeTorch = module;
+/** A trace in progress. */
+export interface ActiveTrace {
+  readonly torch: TracedTorch;
+  /** Calls what was compiled before: the call is recorded. */
+  call(callee: TracedCallee, args: readonly unknown[]): unknown;
+}
+
+let active: ActiveTrace | null = null;
+
+/** Makes {@link torch}, and calls of programs, what a trace says, while `body` runs. */
+export function withTrace<T>(trace: ActiveTrace, body: () => T): T {
+  if (active) throw new CressetError('TRACE', "Tracing can't be nested");
+  active = trace;
   try {
     return body();
   } finally {
-    activeTorch = null;
+    active = null;
   }
 }
+
+/** Has the trace that is in progress call a program; undefined where there is none. */
+export const traceCall = (callee: TracedCallee, args: readonly unknown[]): unknown => active?.call(callee, args);
 
 /**
  * The module `torch` in a program that is being traced: `torch.cat([x, y], 1)`, `torch.linalg.inv(x)`. Its functions are the registered
@@ -37,9 +60,9 @@ export function withTorch<T>(module: TracedTorch, body: () => T): T {
  */
 export const torch: TracedTorch = new Proxy({} as TracedTorch, {
   get(_target, name) {
-    if (!activeTorch) {
+    if (!active) {
       throw new CressetError('TRACE', `torch.${String(name)} can be used in a function that is being traced only`);
     }
-    return Reflect.get(activeTorch, name) as unknown;
+    return Reflect.get(active.torch, name) as unknown;
   },
 });

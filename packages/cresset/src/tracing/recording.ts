@@ -1,24 +1,28 @@
 import { writeModule } from '@cresset/archive';
-import { checkSameGraph, Tracer, traceError } from '@cresset/frontend';
-import { lint, type Graph } from '@cresset/ir';
-import { canonicalize, eliminateDeadWrites, lowerSimpleTuples, normalizeOps } from '@cresset/passes';
+import { checkInputs, Tracer, traceError } from '@cresset/frontend';
+import { lint, writeJitLog, type Graph, type GraphFunction } from '@cresset/ir';
+import { eliminateDeadWrites, lowerSimpleTuples, normalizeOps } from '@cresset/passes';
 import { HostOperators, initializeRuntime } from '@cresset/runtime';
-import { Dict, List, Tensor, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
+import type { IValue, ScriptObject } from '@cresset/tensor';
+import { parameterNames } from '../page/parameter-names.ts';
+import type { ActiveTrace, TracedCallee, TraceOptions } from '../page/trace.ts';
 import { Tensor as PageTensor } from '../page/values/tensor.ts';
 import { mapItems } from '../page/values/named-tuple.ts';
-import { parameterNames } from '../page/parameter-names.ts';
 import { TensorList } from '../page/values/tensor-list.ts';
-import type { TraceOptions } from '../page/trace.ts';
-import type { Output } from '../page/values/value.ts';
+import { calleeArguments } from './callee-arguments.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
-import { isTraceableModule, ModuleTree, placeholderModule, type TraceableModule } from './traced-module.ts';
-import { TracedValues, type TracedTensor, type TracedTorch } from './traced-tensor.ts';
+import { ScriptedCallees } from './scripted-callees.ts';
+import { ModuleTree, placeholderModule, type TraceableModule } from './traced-module.ts';
+import { TracedValues, type TracedTensor } from './traced-tensor.ts';
+
+export { checkTrace } from './trace-check.ts';
+export { ScriptedCallees };
 
 /** Options of a trace that decide what is recorded. */
-type RecordOptions = Pick<TraceOptions, 'argumentNames' | 'checkTrace' | 'strict' | 'warn'>;
+export type RecordOptions = Pick<TraceOptions, 'argumentNames' | 'strict' | 'forceOutplace' | 'warn'>;
 
-/** Makes `torch` what the trace gives, while `body` runs. */
-type WithTorch = <T>(module: TracedTorch, body: () => T) => T;
+/** Makes calls of `torch` and of programs what a trace says, while `body` runs. */
+type WithTrace = <T>(trace: ActiveTrace, body: () => T) => T;
 
 /** Puts in place what compiling needs, which tracing does too. */
 export function register(): void {
@@ -28,18 +32,146 @@ export function register(): void {
 /** A function to be traced: its last parameter is the module `torch`, its results tensors, arrays or objects of such. */
 export type TraceableFunction = (...inputs: TracedTensor[]) => unknown;
 
-/** What a trace recorded: a module whose `forward` it is. */
-export interface RecordedTrace {
-  readonly module: ScriptObject;
-  /** The graph of `forward`, in canonical form. */
+/** Example inputs of the methods that are traced, by their names. */
+export type MethodInputs = Readonly<Record<string, readonly unknown[]>>;
+
+/** What a trace recorded of one method. */
+export interface RecordedMethod {
   readonly graph: Graph;
   /** What the function gave. */
   readonly outputs: IValue;
 }
 
+/** What a trace recorded: a module with the methods that were traced. */
+export interface RecordedTrace {
+  readonly module: ScriptObject;
+  readonly methods: ReadonlyMap<string, RecordedMethod>;
+}
+
+/** Traces one program, as often as it takes. Random numbers go on from one time to the next. */
+export class TraceRecorder {
+  readonly #program: TraceableFunction | TraceableModule;
+  readonly #options: RecordOptions;
+  readonly #withTrace: WithTrace;
+  readonly #operators = new HostOperators();
+  readonly #told = new Set<string>();
+  readonly callees: ScriptedCallees;
+
+  constructor(
+    program: TraceableFunction | TraceableModule,
+    options: RecordOptions,
+    withTrace: WithTrace,
+    callees = new ScriptedCallees(),
+  ) {
+    this.#program = program;
+    this.#options = options;
+    this.#withTrace = withTrace;
+    this.callees = callees;
+  }
+
+  /** Shows a warning, once. */
+  readonly warn = (message: string): void => {
+    if (this.#told.has(message)) return;
+    this.#told.add(message);
+    (this.#options.warn ?? ((text) => writeJitLog(`TracerWarning: ${text}\n`)))(message);
+  };
+
+  /**
+   * Runs the program on example inputs and records what it does. Throws `TRACE` for what cannot be recorded.
+   *
+   * @param warn shows warnings
+   */
+  record(inputs: MethodInputs, warn: (message: string) => void = this.warn): RecordedTrace {
+    const program = this.#program;
+    const tree = typeof program === 'object' ? new ModuleTree(program, cleanUp, this.callees) : null;
+    const methods = new Map(
+      Object.entries(inputs).map(([name, given]) => [name, this.#method(name, given, tree, warn)]),
+    );
+    if (tree) return { module: tree.root.object, methods };
+    return { module: placeholderModule(methods.get('forward')!.graph, cleanUp), methods };
+  }
+
+  #method(
+    name: string,
+    inputs: readonly unknown[],
+    tree: ModuleTree | null,
+    warn: (message: string) => void,
+  ): RecordedMethod {
+    const { strict, forceOutplace, argumentNames } = this.#options;
+    const operators = this.#operators;
+    const tracer = new Tracer(
+      {
+        execute: (operator, args) => operators.call(operator, args),
+        run: (fn, args) => operators.run(fn, args)[0] ?? null,
+        warn,
+        strict,
+        forceOutplace,
+      },
+      tree?.root ?? null,
+      tree?.places,
+    );
+    const values = new TracedValues(tracer);
+    tree?.begin(values);
+    const source = this.#sourceOf(name);
+    const run = source.bind(tree?.self(this.#program) ?? null) as (...inputs: readonly unknown[]) => unknown;
+    const names = argumentNames ?? parameterNames(source);
+    const examples = exampleInputs(inputs, values);
+    checkInputs(examples);
+    const given = examples.map((input, index) => tracer.addInput(input, names[index] ?? ''));
+    const trace = { torch: values.torch, call: this.#caller(values, tree) };
+    const body = (): unknown => run(...given.map((input) => values.wrap(input)), values.torch);
+    const result = this.#withTrace(trace, body);
+    if (result instanceof Promise) {
+      result.catch(() => undefined);
+      throw traceError('an async function cannot be traced: what it does after its first wait is not seen');
+    }
+    // A program that catches errors hides that one was missing.
+    if (this.callees.missing) this.callees.functionOf(this.callees.missing);
+    const outputs = values.unwrap(result ?? null);
+    tracer.addOutput(outputs, 0);
+    const { graph } = tracer;
+    tree?.define(tree.root.object.type, graph, name);
+    return { graph, outputs };
+  }
+
+  #sourceOf(name: string): TraceableFunction {
+    const program = this.#program;
+    const source = typeof program === 'object' ? (program as unknown as Record<string, unknown>)[name] : program;
+    if (typeof source === 'function') return source as TraceableFunction;
+    throw traceError(`the module that is traced has no method '${name}'`);
+  }
+
+  /** Has calls of programs that were compiled before recorded. */
+  #caller(values: TracedValues, tree: ModuleTree | null): ActiveTrace['call'] {
+    return (callee: TracedCallee, args) => {
+      const { tracer } = values;
+      const unwrap = (value: unknown): ReturnType<TracedValues['tensorIn']> => values.tensorIn(value);
+      const fn = this.callees.functionOf(callee);
+      if (fn) return values.wrap(tracer.callFunction(fn, calleeArguments(fn, undefined, args, unwrap)));
+      const object = this.callees.moduleOf(callee);
+      const module = tree?.placeOf(object) ?? { object, path: [''] };
+      const method = object.type.getMethod(callee.name) as GraphFunction;
+      const bound = calleeArguments(method, object, args, unwrap).slice(1);
+      return values.wrap(tracer.callMethod(module, method, bound));
+    };
+  }
+
+  /** What a recorded method gives for inputs, computed on the host. */
+  run({ module }: RecordedTrace, name: string, inputs: readonly unknown[]): IValue {
+    const method = module.type.getMethod(name) as GraphFunction;
+    const args = inputs.map(inputValue);
+    return this.#operators.run(method, [module, ...args])[0] ?? null;
+  }
+}
+
 /** The function's inputs as programs get them. */
-export function exampleInputs(inputs: readonly unknown[], values: TracedValues): IValue[] {
+function exampleInputs(inputs: readonly unknown[], values: TracedValues): IValue[] {
   return inputs.map((input) => values.unwrap(withRuntimeTensors(input)));
+}
+
+/** An input as a program gets it. */
+function inputValue(input: unknown): IValue {
+  return TracedValues.plain(withRuntimeTensors(input));
 }
 
 function withRuntimeTensors(value: unknown): unknown {
@@ -53,39 +185,6 @@ function withRuntimeTensors(value: unknown): unknown {
   return value;
 }
 
-/** Runs a function or module on example inputs and records what it does. Throws `TRACE` for what cannot be recorded. */
-export function recordTrace(
-  program: TraceableFunction | TraceableModule,
-  inputs: readonly unknown[],
-  options: RecordOptions,
-  withTorch: WithTorch,
-): RecordedTrace {
-  const operators = new HostOperators();
-  const warn = options.warn ?? ((message: string) => console.warn(`TracerWarning: ${message}`));
-  const tree = isTraceableModule(program) ? new ModuleTree(program, cleanUp) : null;
-  const tracer = new Tracer(
-    { execute: (operator, args) => operators.call(operator, args), warn, strict: options.strict },
-    tree?.root ?? null,
-    tree?.places,
-  );
-  const values = new TracedValues(tracer);
-  const source = isTraceableModule(program) ? program.forward : program;
-  const run = source.bind(tree?.self(program, values)) as (...inputs: readonly unknown[]) => unknown;
-  const names = options.argumentNames ?? parameterNames(source);
-  const given = exampleInputs(inputs, values).map((input, index) => tracer.addInput(input, names[index] ?? ''));
-  const result = withTorch(values.torch, () => run(...given.map((input) => values.wrap(input)), values.torch));
-  if (result instanceof Promise) {
-    result.catch(() => undefined);
-    throw traceError('an async function cannot be traced: what it does after its first wait is not seen');
-  }
-  const outputs = values.unwrap(result);
-  tracer.addOutput(outputs, 0);
-  const { graph } = tracer;
-  if (!tree) return { module: placeholderModule(graph, cleanUp), graph, outputs };
-  tree.define(tree.root.object.type, graph);
-  return { module: tree.root.object, graph, outputs };
-}
-
 /** As torch.jit.trace leaves a graph (PyTorch: FixupTraceScopeBlocks and runCleanupPasses). */
 function cleanUp(graph: Graph): void {
   normalizeOps(graph);
@@ -94,58 +193,7 @@ function cleanUp(graph: Graph): void {
   lint(graph);
 }
 
-/** Traces twice, and throws a TracingCheckError where the two are not the same. */
-export function recordChecked(
-  program: TraceableFunction | TraceableModule,
-  inputs: readonly unknown[],
-  options: RecordOptions,
-  withTorch: WithTorch,
-): RecordedTrace {
-  const first = recordTrace(program, inputs, options, withTorch);
-  if (options.checkTrace ?? true) {
-    const second = recordTrace(program, inputs, { ...options, warn: () => undefined }, withTorch);
-    checkSameGraph(canonicalize(first.graph), canonicalize(second.graph));
-  }
-  return first;
-}
-
 /** The file of a traced program. */
 export function traceFile({ module }: RecordedTrace): Promise<Uint8Array<ArrayBuffer>> {
   return writeModule(module, { name: 'traced' });
-}
-
-/** Compares what a traced program gives with what its function gave; gives the text of a warning, or null. */
-export function outputDifference(got: Output, want: IValue, tolerance: number): string | null {
-  let found: string | null = null;
-  const visit = (left: unknown, right: IValue | undefined, place: number): void => {
-    if (left instanceof PageTensor && right instanceof Tensor) {
-      const difference = tensorDifference(left, right, tolerance);
-      found ??=
-        difference &&
-        `Output nr ${place}. of the traced function does not match the corresponding output of the Python function. Detailed error:\n${difference}`;
-    } else if (Array.isArray(left) && (right instanceof Tuple || right instanceof List)) {
-      left.forEach((item, index) => visit(item, right.items[index], index + 1));
-    } else if (left instanceof Map && right instanceof Dict) {
-      [...right.entries].forEach(([key, item], index) => visit(left.get(key), item, index + 1));
-    }
-  };
-  visit(got, want, 1);
-  return found;
-}
-
-function tensorDifference(got: PageTensor, want: Tensor, tolerance: number): string | null {
-  if (got.dtype !== want.dtype) {
-    return `The values for attribute 'dtype' do not match: ${got.dtype} != ${want.dtype}.`;
-  }
-  if (got.shape.join() !== want.sizes.join()) {
-    return `The values for attribute 'shape' do not match: [${got.shape.join(', ')}] != [${want.sizes.join(', ')}].`;
-  }
-  const expected = want.contiguousArray();
-  let wrong = 0;
-  got.data.forEach((element, index) => {
-    const [x, y] = [Number(element), Number(expected[index])];
-    const isClose = Math.abs(x - y) <= tolerance + tolerance * Math.abs(y) || Object.is(x, y) || x === y;
-    if (!isClose) wrong++;
-  });
-  return wrong === 0 ? null : `Tensor-likes are not close!\n\nMismatched elements: ${wrong} / ${expected.length}`;
 }

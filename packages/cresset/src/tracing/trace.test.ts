@@ -6,23 +6,26 @@ import { describe, expect, it, vi } from 'vitest';
 import { trace } from '../index.ts';
 import { tensor, type Tensor } from '../page/values/tensor.ts';
 import { TensorList } from '../page/values/tensor-list.ts';
-import { torch, withTorch, type TraceOptions } from '../page/trace.ts';
-import * as recording from './recording.ts';
-import type { RecordedTrace, TraceableFunction } from './recording.ts';
+import { torch, withTrace, type TraceOptions } from '../page/trace.ts';
+import { register, TraceRecorder, type RecordedMethod, type TraceableFunction } from './recording.ts';
 import type { TraceableModule } from './traced-module.ts';
 import type { TracedTensor } from './traced-tensor.ts';
 import { TRACED_GRAPHS } from './traced-graphs-fixture.ts';
 
-recording.register();
+register();
 registerAllOperators();
 
 type Program = TraceableFunction | TraceableModule;
 
-const recordTrace = (program: Program, inputs: readonly unknown[], options: TraceOptions): RecordedTrace =>
-  recording.recordTrace(program, inputs, options, withTorch);
-
-const recordChecked = (program: Program, inputs: readonly unknown[], options: TraceOptions): RecordedTrace =>
-  recording.recordChecked(program, inputs, options, withTorch);
+/** What one trace records of a function, or of a module's `forward`. */
+function recordTrace(
+  program: Program,
+  inputs: readonly unknown[],
+  options: TraceOptions,
+): RecordedMethod & { readonly module: ScriptObject } {
+  const { module, methods } = new TraceRecorder(program, options, withTrace).record({ forward: inputs });
+  return { module, ...methods.get('forward')! };
+}
 
 const ones = (...shape: number[]): Tensor =>
   tensor(new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(1), { shape });
@@ -172,7 +175,7 @@ graph(%0 : __torch__.Linear,
       %1 : Float(1, 2, strides=[2, 1], requires_grad=1, device=cpu)):
   %2 : Tensor = prim::GetAttr[name="bias"](%0)
   %3 : Tensor = prim::GetAttr[name="weight"](%0)
-  %4 : Float(1, 2, strides=[2, 1], requires_grad=1, device=cpu) = aten::linear(%1, %3, %2)
+  %4 : Float(1, 2, strides=[2, 1], requires_grad=1, device=cpu) = aten::linear(%1, %3, %2), scope: __module.first
   return (%4)`.trim(),
     );
     expect(type.attributes.filter(({ kind }) => kind === 'parameter').map(({ name }) => name)).toEqual(['scale']);
@@ -207,12 +210,13 @@ describe('traced functions', () => {
     expect(warn).toHaveBeenLastCalledWith(expect.stringContaining('Iterating over a tensor'));
   });
 
-  it('are traced a second time, and refused where they are not the same', () => {
+  it('are traced a second time, and refused where they are not the same', async () => {
     let calls = 0;
+    const host = { ...quiet, device: 'cpu', worker: false } as const;
     const changing = (x: TracedTensor): TracedTensor => (calls++ === 0 ? x.add(1) : x.mul(2));
-    expect(() => recordChecked(changing, [ones(1)], quiet)).toThrow(/Graphs differed across invocations/);
+    await expect(trace(changing, [ones(1)], host)).rejects.toThrow(/Graphs differed across invocations/);
     const constant = (x: TracedTensor): TracedTensor => x.add(tensor([calls++]));
-    expect(() => recordChecked(constant, [ones(1)], quiet)).toThrow(/Tensor-valued Constant nodes differed in value/);
+    await expect(trace(constant, [ones(1)], host)).rejects.toThrow(/Tensor-valued Constant nodes differed in value/);
   });
 
   it.each([

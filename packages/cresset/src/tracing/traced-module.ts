@@ -1,8 +1,10 @@
 import { tracedFunction, traceError, type AttributePlace, type TracedModule } from '@cresset/frontend';
 import { CompilationUnit, TensorType, type ClassType, type Graph } from '@cresset/ir';
-import { newModule } from '@cresset/runtime';
+import { newModule, type WireReference } from '@cresset/runtime';
 import type { ScriptObject, Tensor, IValue } from '@cresset/tensor';
 import { Tensor as PageTensor } from '../page/values/tensor.ts';
+import { inMessages, type Reference } from '../page/values/value.ts';
+import type { ScriptedCallees } from './scripted-callees.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
 import type { TracedTensor, TracedValues } from './traced-tensor.ts';
 
@@ -30,13 +32,21 @@ export class ModuleTree {
   /** Where each tensor stands. */
   readonly places = new Map<Tensor, AttributePlace>();
   readonly #cleanup: (graph: Graph) => void;
+  readonly #callees: ScriptedCallees;
   readonly #modules = new Map<object, TracedModule>();
+  /** Modules that were compiled before, with where they stand. */
+  readonly #scripted = new Map<ScriptObject, TracedModule>();
+  #values: TracedValues | null = null;
   readonly #tensors = new Map<PageTensor, Tensor>();
   readonly #proxies = new Map<object, object>();
 
-  /** @param cleanup what is done to each graph that was recorded */
-  constructor(source: TraceableModule, cleanup: (graph: Graph) => void) {
+  /**
+   * @param cleanup what is done to each graph that was recorded
+   * @param callees modules that were compiled before
+   */
+  constructor(source: TraceableModule, cleanup: (graph: Graph) => void, callees: ScriptedCallees) {
     this.#cleanup = cleanup;
+    this.#callees = callees;
     this.root = this.#add(source, []);
   }
 
@@ -51,6 +61,12 @@ export class ModuleTree {
     for (const [name, value] of Object.entries(source)) {
       if (value instanceof PageTensor) {
         this.#addTensor(traced, name, value, buffers.has(name) ? 'buffer' : 'parameter');
+      } else if (isScripted(value)) {
+        const { model, path: modulePath } = value[inMessages] as WireReference;
+        const below = this.#callees.moduleAt(model, modulePath);
+        this.#scripted.set(below, { object: below, path: [...path, name] });
+        object.type.addAttribute(name, below.type);
+        object.slots.push(below);
       } else if (isTraceableModule(value) || isModuleList(value)) {
         const below = this.#add(value, [...path, name]);
         object.type.addAttribute(name, below.object.type);
@@ -81,30 +97,45 @@ export class ModuleTree {
     return unique;
   }
 
+  /** Another method is traced. */
+  begin(values: TracedValues): void {
+    this.#values = values;
+    this.#proxies.clear();
+  }
+
+  /** Where a module stands that was compiled before; undefined where it is no part of what is traced. */
+  placeOf(module: ScriptObject): TracedModule | undefined {
+    return this.#scripted.get(module);
+  }
+
   /** What `this` is in a module's `forward`. */
-  self(source: object, values: TracedValues): object {
+  self(source: object): object {
     let proxy = this.#proxies.get(source);
     if (!proxy) {
       proxy = new Proxy(source, {
-        get: (target, name) => this.#member(Reflect.get(target, name, proxy), values),
+        get: (target, name) => this.#member(Reflect.get(target, name, proxy)),
       });
       this.#proxies.set(source, proxy);
     }
     return proxy;
   }
 
-  #member(value: unknown, values: TracedValues): unknown {
+  #member(value: unknown): unknown {
+    const values = this.#values!;
     if (value instanceof PageTensor) {
       const tensor = this.#tensors.get(value);
       return tensor ? values.tensor(tensor) : value;
     }
-    if (isModuleList(value)) return value.map((module) => this.#callable(module, values));
-    return isTraceableModule(value) && this.#modules.has(value) ? this.#callable(value, values) : value;
+    if (isScripted(value)) return callable(value);
+    if (isModuleList(value))
+      return value.map((module) => (isScripted(module) ? callable(module) : this.#callable(module)));
+    return isTraceableModule(value) && this.#modules.has(value) ? this.#callable(value) : value;
   }
 
   /** A module below: calling it calls its `forward`, and its properties are there too. */
-  #callable(source: TraceableModule, values: TracedValues): unknown {
-    const self = this.self(source, values);
+  #callable(source: TraceableModule): unknown {
+    const values = this.#values!;
+    const self = this.self(source);
     const call = (...args: unknown[]): unknown => {
       const module = this.#modules.get(source)!;
       const body = (): IValue => values.unwrap(source.forward.apply(self, args as TracedTensor[]));
@@ -127,12 +158,23 @@ export function placeholderModule(graph: Graph, cleanup: (graph: Graph) => void)
   return object;
 }
 
+/** A module that was compiled, traced or loaded before. */
+function isScripted(value: unknown): value is TraceableModule & Reference {
+  return value !== null && typeof value === 'object' && inMessages in value;
+}
+
+/** Calls `forward` where a program calls it as a function. */
+function callable(module: TraceableModule): unknown {
+  const call = (...args: unknown[]): unknown => module.forward(...(args as TracedTensor[]));
+  return new Proxy(call, { get: (_target, name) => Reflect.get(module, name, module) as unknown });
+}
+
 function isModuleList(value: unknown): value is readonly TraceableModule[] {
   return Array.isArray(value) && value.length > 0 && value.every(isTraceableModule);
 }
 
 function classNameOf(source: object): string {
-  if (Array.isArray(source)) return 'ModuleList';
+  if (Array.isArray(source)) return 'torch.nn.modules.container.ModuleList';
   const { name } = source.constructor;
   return name === 'Object' || !/^\w+$/.test(name) ? 'Module' : name;
 }

@@ -134,10 +134,11 @@ export class TracedValues {
   argument(value: unknown): TracedArgument {
     if (Array.isArray(value)) return mapItems(value, (item) => this.argument(item));
     if (value instanceof TensorList) return value.items.map((item) => this.argument(item));
-    return this.#tensorOf(value) ?? (value as TracedArgument);
+    return this.tensorIn(value) ?? (value as TracedArgument);
   }
 
-  #tensorOf(value: unknown): Tensor | undefined {
+  /** The tensor that a value of the program is; undefined for anything else. */
+  tensorIn(value: unknown): Tensor | undefined {
     if (!(value instanceof PageTensor)) return tensorOf(value);
     let constant = this.#constants.get(value);
     if (!constant) this.#constants.set(value, (constant = runtimeTensor(value)));
@@ -146,17 +147,12 @@ export class TracedValues {
 
   /** What a program returns, or gives to an operator: arrays become tuples in results. */
   unwrap(value: unknown): IValue {
-    const tensor = this.#tensorOf(value);
-    if (tensor) return tensor;
-    if (Array.isArray(value)) return new Tuple(mapItems(value, (item) => this.unwrap(item)));
-    if (value instanceof TensorList) {
-      return new List(
-        TENSOR_TYPE,
-        value.items.map((item) => this.unwrap(item)),
-      );
-    }
-    if (value !== null && typeof value === 'object') return dictOf(value, (item) => this.unwrap(item));
-    return value as IValue;
+    return valueOf(value, (each) => this.tensorIn(each));
+  }
+
+  /** As {@link unwrap}, for values that no trace has to do with. */
+  static plain(value: unknown): IValue {
+    return valueOf(value, tensorOf);
   }
 
   call(name: OperatorName, args: readonly unknown[]): unknown {
@@ -278,7 +274,7 @@ class TensorMembers {
       // A number is one of the tensor's own dtype.
       const number = Tensor.fromArray(Float64Array.of(Number(value)), [], 'float64');
       source = tracer.runUnrecorded('aten::to', [number, sliced.dtype]) as Tensor;
-      if (tensors.length === 0) {
+      if (tensors.length === 0 && sliced.dim > 0) {
         tracer.call('aten::fill_', [sliced, source]);
         return;
       }
@@ -317,7 +313,7 @@ class TensorMembers {
   }
 
   tolist(): unknown {
-    this.#values.tracer.warnOfPythonValue('list');
+    this.#values.tracer.readAll(this[inner]);
     const { sizes } = this[inner];
     const elements = Array.from(this[inner].contiguousArray() as ArrayLike<number | bigint>, (each) =>
       this.#read(each),
@@ -347,11 +343,29 @@ class TensorMembers {
     return this[inner].sizes[0] ?? 0;
   }
 
-  /** Used as a number, in a condition or as an index. */
+  /**
+   * Used as a number, in a comparison, or as an index. In a text, and in brackets, JavaScript asks for a text: an int without dimensions is an index then, and
+   * what else has one element is shown as Python shows it.
+   */
   [Symbol.toPrimitive](hint: string): number | string | bigint {
-    if (hint === 'string') return this.toString();
-    const element = this.#element(this[inner].dtype.startsWith('float') ? 'float' : 'integer');
+    const { dtype, dim } = this[inner];
+    const isWhole = !/^(b?float|complex)/.test(dtype);
+    if (hint === 'string') {
+      if (dim > 0) return this.toString();
+      return String(this.#element(isWhole ? 'index' : 'number'));
+    }
+    const element = this.#element(dtype === 'bool' ? 'boolean' : isWhole ? 'integer' : 'float');
     return typeof element === 'boolean' ? Number(element) : element;
+  }
+
+  /** As the other coercions, where a program asks itself. */
+  valueOf(): number | string | bigint {
+    return this[Symbol.toPrimitive]('number');
+  }
+
+  /** In JSON a tensor is its elements. */
+  toJSON(): unknown {
+    return this.tolist();
   }
 
   toString(): string {
@@ -407,6 +421,15 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
   if (value === null || typeof value !== 'object') return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
+}
+
+function valueOf(value: unknown, tensorIn: (value: unknown) => Tensor | undefined): IValue {
+  const of = (item: unknown): IValue => valueOf(item, tensorIn);
+  const tensor = tensorIn(value);
+  if (tensor) return tensor;
+  if (Array.isArray(value)) return new Tuple(mapItems(value, of));
+  if (value instanceof TensorList) return new List(TENSOR_TYPE, value.items.map(of));
+  return value !== null && typeof value === 'object' ? dictOf(value, of) : (value as IValue);
 }
 
 function dictOf(value: object, unwrap: (item: unknown) => IValue): Dict {

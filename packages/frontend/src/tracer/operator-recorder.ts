@@ -11,7 +11,7 @@ import {
   type Type,
   type Value,
 } from '@cresset/ir';
-import { DeviceValue, List, Tensor, type IValue } from '@cresset/tensor';
+import { DeviceValue, Dict, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { ArgumentReader, type FittingArgument, type TracedArgument } from './traced-arguments.ts';
 import { traceError, isTensorList, type TracingState } from './tracing-state.ts';
 
@@ -124,17 +124,49 @@ export class OperatorRecorder {
     const { schema } = operator;
     const values = valuesOf(args);
     const { graph } = this.#state;
-    const inputs = args.map((arg) => arg.emit());
+    const written = this.#state.forceOutplace ? values[writtenIndex(schema)] : undefined;
+    const [kind, inputs] =
+      written instanceof Tensor ? this.#outOfPlace(operator, args) : [operator.name, args.map((arg) => arg.emit())];
+    if (written instanceof Tensor) this.#warnOfReferences(operator, written);
     const results = this.#execute(operator, values).map(
       (result, index) => writtenArgument(schema, index, values) ?? result,
     );
     if (!operator.name.startsWith('aten::detach') && values.some(requiresGrad)) {
       results.forEach(markRequiresGrad);
     }
-    const node = graph.insertNode(graph.create(operator.name, inputs, 0));
+    const node = graph.insertNode(graph.create(kind, inputs, 0));
     results.forEach((result, index) => this.#addOutput(node.addOutput(), result, schema.returns[index]!.type));
-    node.setOperator(operator);
+    if (kind === operator.name) node.setOperator(operator);
     return results;
+  }
+
+  /** What is recorded of an operator that writes, so that it makes another tensor (PyTorch: `force_outplace` in TraceType). */
+  #outOfPlace({ name }: Operator, args: readonly FittingArgument[]): readonly [kind: Symbol, inputs: readonly Value[]] {
+    const { graph } = this.#state;
+    const [self, source] = args;
+    if (name === 'aten::copy_') {
+      // Where nothing else has the memory, what is written is all there is.
+      const isAlone = this.#state.referencesTo(self!.value as Tensor) <= 1;
+      if (isAlone) return ['aten::expand_as', [source!.emit(), self!.emit()]];
+      return [name, args.map((arg) => arg.emit())];
+    }
+    const inputs = args.map((arg) => arg.emit());
+    const like = FILLED_LIKE[name];
+    if (like === undefined) return [name.replace(/_$/, ''), inputs];
+    // dtype, layout, device, pin_memory and memory_format, as PyTorch fills them in.
+    const options = [null, 0n, DeviceValue.parse('cpu'), false, 1n].map((value) => graph.insertConstant(value));
+    return [like, [...inputs, ...options]];
+  }
+
+  #warnOfReferences({ name }: Operator, written: Tensor): void {
+    const references = this.#state.referencesTo(written);
+    if (references <= 1) return;
+    const what = name === 'aten::copy_' ? 'copy_ (possibly due to an assignment)' : name.slice('aten::'.length);
+    this.#state.warn(
+      `There are ${references} live references to the data region being modified when tracing in-place operator ${what}. This might cause the ` +
+        'trace to be incorrect, because all other views that also reference this data will not reflect this change in the trace! On the other ' +
+        'hand, if all other views use the same memory chunk, but are disjoint (e.g. are outputs of torch.split), this might still be safe.',
+    );
   }
 
   #addOutput(output: Value, result: IValue, type: Type): void {
@@ -149,6 +181,17 @@ export class OperatorRecorder {
       output.setType(type);
     }
   }
+}
+
+/** What operators that fill a tensor are without writing to it (PyTorch: RENAME_TRACE). */
+const FILLED_LIKE: Readonly<Record<Symbol, Symbol>> = {
+  'aten::zero_': 'aten::zeros_like',
+  'aten::fill_': 'aten::full_like',
+};
+
+/** The argument that an operator such as `add_` writes to; -1 for others, and for those of `out=`. */
+function writtenIndex({ name, arguments: args }: FunctionSchema): number {
+  return name.endsWith('_') ? args.findIndex(({ isWrite, kwargOnly }) => isWrite && !kwargOnly) : -1;
 }
 
 function valuesOf(args: readonly FittingArgument[]): readonly IValue[] {
@@ -211,15 +254,17 @@ function writtenArgument(schema: FunctionSchema, index: number, args: readonly I
 }
 
 /** Whether there is a parameter in a value, or something that was made of one. */
-function requiresGrad(value: IValue): boolean {
+export function requiresGrad(value: IValue): boolean {
   return value instanceof Tensor ? value.requiresGrad : value instanceof List && value.items.some(requiresGrad);
 }
 
-function markRequiresGrad(value: IValue): void {
+export function markRequiresGrad(value: IValue): void {
   if (value instanceof Tensor) {
     value.requiresGrad ||= /^(b?float|complex)/.test(value.dtype);
-  } else if (value instanceof List) {
+  } else if (value instanceof List || value instanceof Tuple) {
     value.items.forEach(markRequiresGrad);
+  } else if (value instanceof Dict) {
+    for (const item of value.entries.values()) markRequiresGrad(item);
   }
 }
 

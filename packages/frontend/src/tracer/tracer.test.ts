@@ -1,7 +1,6 @@
 import { registerOperators, TensorType, type Operator } from '@cresset/ir';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { checkSameGraph, TracingCheckError } from './traced-function.ts';
 import { Tracer } from './tracer.ts';
 
 const SCHEMAS = [
@@ -96,20 +95,5 @@ describe('Tracer', () => {
       /add\(\) received an invalid combination of arguments - got \(Tensor, str\)/,
     );
     expect(() => tracer.addOutput(ones(1), 0)).toThrow(/did not have observable data dependence with trace inputs/);
-  });
-});
-
-describe('checkSameGraph', () => {
-  const traced = (other: number): Tracer => {
-    const tracer = makeTracer();
-    const x = tracer.addInput(ones(2), 'x') as Tensor;
-    tracer.addOutput(tracer.call('aten::add', [x, other]) as Tensor, 0);
-    return tracer;
-  };
-
-  it('takes graphs that are the same, and shows how others differ', () => {
-    expect(() => checkSameGraph(traced(1).graph, traced(1).graph)).not.toThrow();
-    expect(() => checkSameGraph(traced(1).graph, traced(2).graph)).toThrow(TracingCheckError);
-    expect(() => checkSameGraph(traced(1).graph, traced(2).graph)).toThrow(/Tensor-valued Constant nodes differed/);
   });
 });

@@ -1,13 +1,31 @@
-import { IntType, TensorType, unshapedType, type Graph, type Symbol, type Type } from '@cresset/ir';
+import {
+  ClassType,
+  GraphFunction,
+  IntType,
+  TensorType,
+  unshapedType,
+  type Graph,
+  type Symbol,
+  type Type,
+  type Value,
+} from '@cresset/ir';
 import { ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { convolutionRank, generalConvolution } from './convolution-calls.ts';
-import { OperatorRecorder, type OperatorExecutor, type TracedCall } from './operator-recorder.ts';
+import {
+  markRequiresGrad,
+  OperatorRecorder,
+  requiresGrad,
+  type OperatorExecutor,
+  type TracedCall,
+} from './operator-recorder.ts';
 import type { TracedArgument } from './traced-arguments.ts';
-import type { AttributePlace, TracedModule, TracingFrame } from './tracing-frame.ts';
+import { withoutScope, type AttributePlace, type TracedModule, type TracingFrame } from './tracing-frame.ts';
 import { TracingState, traceError, type TracingOptions } from './tracing-state.ts';
 
 export interface TracerOptions extends TracingOptions {
   readonly execute: OperatorExecutor;
+  /** Runs a function that was compiled before. */
+  readonly run?: ((fn: GraphFunction, args: readonly IValue[]) => IValue) | undefined;
 }
 
 /** What a program reads out of a tensor, by the words that the warning has for it. */
@@ -28,6 +46,7 @@ const CONSTRUCTOR_MESSAGE =
 export class Tracer {
   readonly #state: TracingState;
   readonly #recorder: OperatorRecorder;
+  readonly #run: NonNullable<TracerOptions['run']>;
 
   constructor(
     options: TracerOptions,
@@ -36,6 +55,11 @@ export class Tracer {
   ) {
     this.#state = new TracingState(options, module, places);
     this.#recorder = new OperatorRecorder(this.#state, options.execute);
+    this.#run =
+      options.run ??
+      ((fn) => {
+        throw traceError(`nothing here runs ${fn.name}`);
+      });
   }
 
   get graph(): Graph {
@@ -60,6 +84,15 @@ export class Tracer {
   ): IValue | readonly IValue[] {
     const results = this.#call({ name, args, kwargs });
     return results.length === 1 ? results[0]! : results;
+  }
+
+  /** Reads all elements of a tensor, which PyTorch records what it does for (`Tensor.tolist`). */
+  readAll(tensor: Tensor): void {
+    this.warnOfPythonValue('list');
+    for (const name of ['aten::resolve_conj', 'aten::resolve_neg']) {
+      const [resolved] = this.#recorder.call({ name, args: [tensor] });
+      this.#state.setValue(tensor, this.#state.valueOf(resolved!));
+    }
   }
 
   /** Calls an operator without recording it: its results are constants of the trace. */
@@ -124,6 +157,49 @@ export class Tracer {
     this.#state.warn(message);
   }
 
+  /** Calls a function that was compiled or traced before; its call is recorded, and not what it does (PyTorch: runAndInsertCall). */
+  callFunction(fn: GraphFunction, args: readonly IValue[]): IValue {
+    return this.#callScripted(fn, args, (inputs, type) => this.graph.insertFunctionCall(fn, inputs, type), false);
+  }
+
+  /** As {@link callFunction}, for a method of a module that was compiled or traced before. Throws `TRACE` where that is no part of what is traced. */
+  callMethod(module: TracedModule, method: GraphFunction, args: readonly IValue[]): IValue {
+    const { object } = module;
+    const self = this.#valueOfModule(module);
+    return this.#callScripted(
+      method,
+      [object, ...args],
+      (inputs, type) => this.graph.insertMethodCall(method.name, [self, ...inputs], type),
+      usesParameter(method.graph),
+    );
+  }
+
+  #callScripted(
+    fn: GraphFunction,
+    args: readonly IValue[],
+    insert: (inputs: readonly Value[], type: Type) => Value,
+    isOfParameters: boolean,
+  ): IValue {
+    const own = args.filter((each) => !(each instanceof ScriptObject));
+    const call = insert(
+      own.map((each) => this.#state.valueOf(each)),
+      fn.schema.returns[0]!.type,
+    );
+    const result = this.#run(fn, args);
+    if (isOfParameters || own.some(requiresGrad)) markRequiresGrad(result);
+    this.#state.setResult(result, call);
+    return result;
+  }
+
+  #valueOfModule(module: TracedModule): Value {
+    const self = this.#state.frame.moduleValue(module);
+    if (self !== undefined) return self;
+    throw traceError(
+      `Tried to trace <${module.object.type.qualifiedName} object> but it is not part of the active trace. Modules that are called during a ` +
+        'trace must be registered as submodules of the thing being traced.',
+    );
+  }
+
   /**
    * Calls a module below the one that is traced: what `body` does is recorded as a method of its class. What it takes from outside becomes
    * parameters, and what it made of its results comes back (PyTorch: TracedModuleForward).
@@ -132,13 +208,7 @@ export class Tracer {
    */
   callModule(module: TracedModule, body: () => IValue, define: (graph: Graph) => string): IValue {
     const state = this.#state;
-    const self = state.frame.moduleValue(module);
-    if (self === undefined) {
-      throw traceError(
-        `Tried to trace ${module.object.type.reprStr()} but it is not part of the active trace. Modules that are called during a trace ` +
-          'must be registered as submodules of the thing being traced.',
-      );
-    }
+    const self = this.#valueOfModule(module);
     const { graph } = this;
     // Attributes of the module that is called are got in its own method.
     let method = '';
@@ -154,15 +224,33 @@ export class Tracer {
       return result;
     });
     const inputs = [self, ...lifted.map((tensor) => state.valueOf(tensor))];
-    const output = graph.insertMethodCall(method, inputs, returned!);
-    if (results.length === 1) {
-      state.setValue(results[0]!, output);
-    } else if (results.length > 1) {
-      const items = graph.insertNode(graph.createTupleUnpack(output)).outputs;
-      results.forEach((tensor, index) => state.setValue(tensor, items[index]!));
-    }
+    withoutScope(graph, () => {
+      const output = graph.insertMethodCall(method, inputs, returned!);
+      if (results.length === 1) {
+        state.setValue(results[0]!, output);
+      } else if (results.length > 1) {
+        const items = graph.insertNode(graph.createTupleUnpack(output)).outputs;
+        results.forEach((tensor, index) => state.setOutput(tensor, items[index]!));
+      }
+    });
     return value;
   }
+}
+
+/** Whether a method reads a parameter, of its module or of one below it. */
+function usesParameter(graph: Graph): boolean {
+  for (const node of graph.allNodes()) {
+    const owner = node.inputs[0]?.type;
+    if (!(owner instanceof ClassType) || !owner.isModule()) continue;
+    if (node.kind === 'prim::GetAttr') {
+      const slot = owner.findAttributeSlot(node.s('name'));
+      if (slot !== undefined && owner.attributes[slot]!.kind === 'parameter') return true;
+    } else if (node.kind === 'prim::CallMethod') {
+      const method = owner.findMethod(node.s('name'));
+      if (method instanceof GraphFunction && usesParameter(method.graph)) return true;
+    }
+  }
+  return false;
 }
 
 /** The tensors in a result that were made in a frame, each once. */
@@ -193,7 +281,9 @@ function registerResults(state: TracingState, { graph }: TracingFrame, results: 
     return TensorType.get();
   }
   const output =
-    values.length === 0 ? graph.insertConstant(null) : graph.insertNode(graph.createTuple(values)).output();
+    values.length === 0
+      ? graph.insertConstant(null)
+      : withoutScope(graph, () => graph.insertNode(graph.createTuple(values)).output());
   graph.registerOutput(output);
   return unshapedType(output.type);
 }

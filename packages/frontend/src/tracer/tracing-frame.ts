@@ -1,4 +1,4 @@
-import { TensorType, type Graph, type Value } from '@cresset/ir';
+import { Scope, TensorType, type Graph, type Value } from '@cresset/ir';
 import type { ScriptObject, Tensor } from '@cresset/tensor';
 
 /** A module that is being traced, with the way that leads to it from the outermost one. */
@@ -69,7 +69,7 @@ export class TracingFrame {
     if (place === undefined || this.#relative(place.path) === undefined) {
       return undefined;
     }
-    return this.#attributeOf(this.#moduleAt(place.path), [...place.path, place.name]);
+    return this.#attributeOf([...place.path, place.name]);
   }
 
   /** The part of a path that is below this frame's module; undefined where the path leads elsewhere. */
@@ -79,20 +79,24 @@ export class TracingFrame {
   }
 
   #moduleAt(path: readonly string[]): Value {
-    let value = this.#self!;
-    for (let length = this.module!.path.length + 1; length <= path.length; length++) {
-      value = this.#attributeOf(value, path.slice(0, length));
-    }
-    return value;
+    return path.length === this.module!.path.length ? this.#self! : this.#attributeOf(path);
   }
 
-  /** An attribute of a module, got once: at the front of the graph, or right after its owner. */
-  #attributeOf(owner: Value, path: readonly string[]): Value {
+  /**
+   * An attribute, or a module further below, by its path: got once, at the front of the graph. Each has a way of its own from this frame's module
+   * (PyTorch: convertAttrReferencesToLocalGetAttrs).
+   */
+  #attributeOf(path: readonly string[]): Value {
     const key = path.join('.');
     let value = this.#attributes.get(key);
     if (value === undefined) {
-      const place = owner === this.#self ? this.graph.block.paramNode.next : owner.node.next;
-      value = this.graph.withInsertPoint(place, () => this.graph.insertGetAttr(owner, path.at(-1)!));
+      const { graph } = this;
+      const names = path.slice(this.module!.path.length);
+      value = withoutScope(graph, () =>
+        graph.withInsertPoint(graph.block.paramNode.next, () =>
+          names.reduce((owner, name) => graph.insertGetAttr(owner, name), this.#self!),
+        ),
+      );
       this.#attributes.set(key, value);
     }
     return value;
@@ -119,4 +123,15 @@ export function typeOfTensor(tensor: Tensor): TensorType {
     strides: tensor.strides,
     requiresGrad: tensor.requiresGrad,
   });
+}
+
+/** Inserts nodes that belong to no module, in PyTorch those that are made when a trace has ended. */
+export function withoutScope<T>(graph: Graph, insert: () => T): T {
+  const { currentScope } = graph;
+  graph.currentScope = Scope.root;
+  try {
+    return insert();
+  } finally {
+    graph.currentScope = currentScope;
+  }
 }

@@ -1,5 +1,5 @@
 import { CressetError, DictType, Graph, ListType, TensorType, TupleType, type Type, type Value } from '@cresset/ir';
-import { Dict, List, Tensor, Tuple, type DictKey, type IValue } from '@cresset/tensor';
+import { Dict, List, Tensor, Tuple, type DictKey, type IValue, type Storage } from '@cresset/tensor';
 import { TracingFrame, typeOfTensor, type AttributePlace, type TracedModule } from './tracing-frame.ts';
 
 /** How a trace is made. */
@@ -8,6 +8,8 @@ export interface TracingOptions {
   readonly warn?: ((message: string) => void) | undefined;
   /** Whether lists and dicts among the results are refused or warned about; by default they are. */
   readonly strict?: boolean | undefined;
+  /** Records operators that write to a tensor as those that make another; by default as they are. */
+  readonly forceOutplace?: boolean | undefined;
 }
 
 const STRICT_MESSAGE =
@@ -21,6 +23,9 @@ export class TracingState {
   readonly #places: ReadonlyMap<Tensor, AttributePlace>;
   readonly #warn: (message: string) => void;
   readonly #strict: boolean;
+  readonly forceOutplace: boolean;
+  /** Tensors that the trace has seen, by their memory. */
+  readonly #sharing = new Map<Storage, Set<Tensor>>();
 
   /** `module`: what is traced, where it is a module's method; `places`: where its tensors stand. */
   constructor(
@@ -31,6 +36,7 @@ export class TracingState {
     this.#places = places;
     this.#warn = options.warn ?? (() => undefined);
     this.#strict = options.strict ?? true;
+    this.forceOutplace = options.forceOutplace ?? false;
     this.#frames = [new TracingFrame(new Graph(), module, null, places)];
   }
 
@@ -48,7 +54,9 @@ export class TracingState {
 
   /** Records what `body` does into a graph of its own. */
   within<T>(module: TracedModule, body: (frame: TracingFrame) => T): T {
-    const frame = new TracingFrame(new Graph(), module, this.frame, this.#places);
+    const graph = new Graph();
+    graph.currentScope = this.graph.currentScope.push(`__module.${module.path.join('.')}`);
+    const frame = new TracingFrame(graph, module, this.frame, this.#places);
     this.#frames.push(frame);
     try {
       return body(frame);
@@ -64,6 +72,39 @@ export class TracingState {
 
   setValue(tensor: Tensor, value: Value): void {
     this.frame.set(tensor, value);
+    const { storage } = tensor;
+    const sharing = this.#sharing.get(storage);
+    if (sharing === undefined) this.#sharing.set(storage, new Set([tensor]));
+    else sharing.add(tensor);
+  }
+
+  /** How many tensors with the memory of this one the trace has seen; which of them the program still has, JavaScript does not tell. */
+  referencesTo({ storage }: Tensor): number {
+    return this.#sharing.get(storage)?.size ?? 1;
+  }
+
+  /**
+   * Makes a value of the graph stand for what a call gave, and values taken out of it for the tensors in it (PyTorch: TracingState::setValue). Throws
+   * `TRACE` for what no trace can go on with.
+   */
+  setResult(given: IValue, value: Value): void {
+    const { graph } = this;
+    if (given instanceof Tensor) {
+      this.setOutput(given, value);
+    } else if (given instanceof Tuple || given instanceof List) {
+      const node =
+        given instanceof Tuple ? graph.createTupleUnpack(value) : graph.createListUnpack(value, given.items.length);
+      const items = graph.insertNode(node).outputs;
+      given.items.forEach((item, index) => this.setResult(item, items[index]!));
+    } else if (given instanceof Dict) {
+      for (const [key, item] of given.entries) {
+        this.setResult(item, graph.insert('aten::__getitem__', [value, graph.insertConstant(key)]));
+      }
+    } else {
+      throw traceError(
+        `Tracer cannot set value trace for type ${tagOf(given)}. Supported types are tensor, tensor list, and tuple of tensors.`,
+      );
+    }
   }
 
   /** An operator's result: its value is given the type the tensor has. */
@@ -144,6 +185,11 @@ export class TracingState {
       const values = entries.map(([, item]) => this.outputOf(item, index));
       return graph.insertNode(graph.createDict(value.keyType, value.valueType, keys, values)).output();
     }
+    if (value === null) {
+      throw traceError(
+        "The traced function didn't return any values! Side-effects are not captured in traces, so it would be a no-op.",
+      );
+    }
     throw traceError(
       'Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions',
     );
@@ -213,7 +259,28 @@ function typeOfInput(value: IValue): Type {
   );
 }
 
+/** What PyTorch calls the kinds of values that are no tensors. */
+function tagOf(value: IValue): string {
+  const names = { bigint: 'Int', number: 'Double', boolean: 'Bool', string: 'String' } as const;
+  return value === null ? 'None' : (names[typeof value as keyof typeof names] ?? 'Object');
+}
+
+/** Throws `TRACE` where something among all inputs is no tensor, nor a container of some. */
+export function checkInputs(inputs: readonly IValue[]): void {
+  const isTraceable = (value: IValue): boolean =>
+    value instanceof Tensor ||
+    ((value instanceof Tuple || value instanceof List) && value.items.every(isTraceable)) ||
+    (value instanceof Dict && [...value.entries.values()].every(isTraceable));
+  if (inputs.every(isTraceable)) return;
+  const types = inputs.map((input) => (isTraceable(input) ? typeOfInput(input).annotationStr() : describe(input)));
+  throw traceError(
+    `Type 'Tuple[${types.join(', ')}]' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced`,
+  );
+}
+
 function describe(value: IValue): string {
+  // Of a number of JavaScript's a whole one is an int.
+  if (typeof value === 'number' && Number.isInteger(value)) return 'int';
   const names = { bigint: 'int', number: 'float', boolean: 'bool', string: 'str' } as const;
   return value === null ? 'None' : (names[typeof value as keyof typeof names] ?? value.constructor.name);
 }
