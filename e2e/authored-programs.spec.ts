@@ -55,6 +55,58 @@ def fails(x):
   expect(page.workers()).toHaveLength(1);
 });
 
+test('source in the worker calls functions of the page, and traces call what was compiled there', async ({ page }) => {
+  await open(page, 'strict/authoring.html');
+  const result = await page.evaluate(async () => {
+    const { ignore, script, tensor, torch, trace } = globalThis.cresset;
+    type Elements = { tolist(): unknown };
+    const decode = ignore('(s: str) -> List[int]', async (s: string) => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return Array.from(`${document.title[0]}${s}`, (each) => each.codePointAt(0)!);
+    });
+    const helpers = await script<'swish'>(
+      'def swish(x, times: int = 2):\n    for i in range(times):\n        x = x * 2.0\n    return x\n',
+    );
+    const source = `
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.full([2], LIMIT))
+
+    def forward(self, x, s: str):
+        total = 0
+        for each in decode(s):
+            total += each
+        return helpers.swish(x) + self.bias * total
+`;
+    const unit = await script(source, { globals: { decode, helpers, LIMIT: 0.5 } });
+    const net = await unit.construct('Net');
+    const called = (await net.forward(tensor([1, 2]), 'ab')) as unknown as Elements;
+    const refused = await net.save().catch((error: Error) => error.message.split('\n')[0]);
+    const warnings: string[] = [];
+    const traced = await trace((x) => torch.cat([helpers.swish(x, 3), x]).mul(x.sum().item()), [tensor([1.5, 2])], {
+      warn: (message) => warnings.push(message),
+    });
+    const file = await traced.save();
+    return {
+      called: called.tolist(),
+      refused,
+      traced: ((await traced.forward(tensor([1, 0]))) as unknown as Elements).tolist(),
+      graph: await traced.graph(),
+      warnings: warnings.map((message) => message.slice(0, 40)),
+      isSaved: file.length > 1000,
+    };
+  });
+  // 'P' of the page's title, 'a' and 'b' are 80, 97 and 98.
+  expect(result.called).toEqual([141.5, 145.5]);
+  expect(result.refused).toContain("Could not export Python function call 'decode'");
+  expect(result.traced).toEqual([28, 0, 3.5, 0]);
+  expect(result.graph).toContain('prim::CallFunction');
+  expect(result.warnings).toEqual(['Converting a tensor to a Python number m']);
+  expect(result.isSaved).toBe(true);
+  expect(page.workers()).toHaveLength(1);
+});
+
 test("an operator of an application's own worker runs there", async ({ page }) => {
   await open(page);
   const values = await page.evaluate(async () => {

@@ -90,7 +90,8 @@ def plain(text):
 
 
 def last_line(error):
-    return str(error).split('\n\nAt:')[0].strip().split('\n')[-1]
+    message = str(error).split('\n\nAt:')[0].split('\nValue: ')[0]
+    return re.sub(r'^\w+:  ', '', message.strip().split('\n')[-1])
 
 
 def run(source, given, make, calls, saves):

@@ -284,3 +284,104 @@ def f(x):
     if x.sum() > 0:
         LOCAL = 2.0
     return x * LOCAL
+
+# case: a default that is given
+# given: COUNT = 3
+# call: f(numbers(2))
+def f(x, n: int = COUNT):
+    return x * n
+
+# case: a slice of a tuple
+# given: SIZES = (4, 5, 6)
+# call: f()
+def f():
+    return SIZES[1:]
+
+# case: a comprehension over a tuple
+# given: STEPS = (1, 2, 4)
+# call: f(numbers(2))
+def f(x):
+    return [x * step for step in STEPS]
+
+# case: sizes of a factory
+# given: SIZES = (2, 3)
+# call: f()
+def f():
+    return torch.ones(SIZES)
+
+# case: zip of two tuples
+# given: SIZES = (2, 3)
+# call: f()
+def f():
+    total = 0
+    for a, b in zip(SIZES, SIZES):
+        total += a * b
+    return total
+
+# case: a tuple to which one is added
+# given: SIZES = (2, 3)
+# call: f()
+def f():
+    return SIZES + (4,)
+
+# case: starred
+# given: SIZES = (2, 3)
+# call: f(numbers(6))
+def f(x):
+    return x.view(*SIZES)
+
+# case: the largest of a tuple
+# given: SIZES = (2, 3)
+def f():
+    return max(SIZES)
+
+# case: membership
+# given: SIZES = (2, 3)
+def f(n: int):
+    return n in SIZES
+
+# case: isinstance
+# given: LIMIT = 0.5
+# call: f()
+def f():
+    if isinstance(LIMIT, float):
+        return 1
+    return 0
+
+# case: an assertion
+# given: LIMIT = 0.5
+# call: f(numbers(2))
+def f(x):
+    assert LIMIT > 0, 'too low'
+    return x
+
+# case: a formatted text
+# given: COUNT = 3
+# call: f()
+def f():
+    return f'{COUNT} of them'
+
+# case: a text in a loop
+# given: NAME = 'abc'
+# call: f()
+def f():
+    out: List[str] = []
+    for each in NAME:
+        out.append(each)
+    return out
+
+# case: two constants
+# given: LOW = 1
+# given: HIGH = 5
+# call: f(3)
+# call: f(7)
+def f(n: int):
+    return LOW < n < HIGH
+
+# case: a constant that decides at compile time
+# given: MODE = 'mean'
+# call: f(numbers(3))
+def f(x):
+    if MODE == 'mean':
+        return x.mean()
+    return x.sum()

@@ -170,3 +170,9 @@ def f(x):
     if x.sum() > 0:
         return double(x)
     return x
+
+# case: its result is none of its type
+# given: lie
+# call: f(numbers(2))
+def f(x):
+    return lie(x) + 1

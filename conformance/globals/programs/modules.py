@@ -180,3 +180,58 @@ class Net(nn.Module):
 class Net(nn.Module):
     def forward(self, x):
         return unit.swish(x) + unit.ramp(3)[2]
+
+# case: a constant in a method that is exported
+# given: LIMIT = 0.5
+# make: Net()
+# call: forward(numbers(2))
+# call: extra(numbers(2))
+class Net(nn.Module):
+    def forward(self, x):
+        return x + LIMIT
+
+    @torch.jit.export
+    def extra(self, x):
+        return x - LIMIT
+
+# case: two modules that share one
+# given: scale
+# make: Net()
+# call: forward(numbers(2))
+class Half(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = scale
+
+    def forward(self, x):
+        return self.inner(x)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = Half()
+        self.two = scale
+
+    def forward(self, x):
+        return self.one(x) + self.two(x)
+
+# case: a function of the page as an attribute
+# given: mix
+# make: Net()
+# call: forward(numbers(2))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.width = 3
+
+    def forward(self, x):
+        return mix(x, x) * self.width
+
+# case: a class that a module uses
+# given: Tally
+# make: Net()
+# call: forward(numbers(2))
+class Net(nn.Module):
+    def forward(self, x):
+        t = Tally(2)
+        return x * t.add(3)

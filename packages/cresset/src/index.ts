@@ -111,7 +111,7 @@ export async function script<Name extends string = never>(
   const { filename, globals, ...programOptions } = options;
   const unit = new CompilationUnit(programOptions);
   try {
-    await unit.define(source, { ...(filename !== undefined && { filename }), ...(globals && { globals }) });
+    await unit.define(source, { filename, globals });
   } catch (error) {
     await unit.dispose();
     throw error;

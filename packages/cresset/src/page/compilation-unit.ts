@@ -3,15 +3,7 @@ import type { Explanation, VerificationReport } from '@cresset/runtime';
 import { PLACE_RULES, type LoadOptions, type Library } from './library.ts';
 import { ARGUMENT_RULES, LoadedFile, type ArgumentOptions, type CallOptions } from './loaded-file.ts';
 import type { VerifyOptions } from './inspection.ts';
-import {
-  loadedFile,
-  openFile,
-  ScriptModule,
-  withMethods,
-  type GraphOptions,
-  type ModelMethod,
-} from './script-module.ts';
-import { traceCall } from './trace.ts';
+import { loadedFile, openFile, ScriptModule, withMethods, type GraphOptions } from './script-module.ts';
 import type { TracedTensor } from '../tracing/traced-tensor.ts';
 import type { SaveOptions } from './module-state.ts';
 import { memberKey } from './global-values.ts';
@@ -110,18 +102,14 @@ export class CompilationUnit {
     }
     const file = this.#file!;
     const functions = new ScriptModule(file);
-    const run: ScriptFunction['run'] = (inputs, options) => functions.call(name, inputs, options);
-    const call = ((...inputs: Input[]) =>
-      traceCall({ file, module: null, name }, inputs) ?? run(inputs)) as ModelMethod;
-    const fn: ScriptFunction = Object.assign(call, {
+    const fn: ScriptFunction = Object.assign(functions.method(name), {
       [memberKey]: { file, name },
-      run,
+      run: (inputs: readonly Input[], options?: CallOptions) => functions.call(name, inputs, options),
       schema: () => functions.schema(name),
       graph: (options?: GraphOptions) => functions.graph(name, options),
       code: () => functions.code(name),
       explain: () => functions.explain(name),
-      save: async (options: SaveOptions = {}) =>
-        (await import('./module-state.ts')).saveModule(file, '', options, name) as Promise<Uint8Array<ArrayBuffer>>,
+      save: (options?: SaveOptions) => functions.save(options, name),
       verify: (inputs: readonly Input[], options?: Omit<VerifyOptions, 'method'>) =>
         functions.verify(inputs, { ...options, method: name }),
     });

@@ -16,18 +16,13 @@ export interface IgnoredFunction {
 }
 
 /** The program that a function or class belongs to, and its name there. */
-interface Member {
+export interface Member {
   readonly file: LoadedFile;
   readonly name: string;
 }
 
 /** A property by which functions and classes that were compiled tell where they are. */
 export const memberKey: unique symbol = Symbol('member');
-
-/** Whose a function or class is; undefined for other functions. */
-export function memberOf(fn: object): Member | undefined {
-  return (fn as { readonly [memberKey]?: Member })[memberKey];
-}
 
 /** Python that says a value, as {@link python} makes it. */
 export class PythonExpression {

@@ -2,7 +2,14 @@ import { CressetError } from '@cresset/ir';
 import { toWireError, type OperatorOutcome, type OperatorRun, type WireGlobal } from '@cresset/runtime';
 import type { CompilationUnit } from './compilation-unit.ts';
 import { outsideFunctions } from './custom-operator.ts';
-import { memberOf, PythonExpression, type GlobalValue, type Globals, type IgnoredFunction } from './global-values.ts';
+import {
+  memberKey,
+  PythonExpression,
+  type GlobalValue,
+  type Globals,
+  type IgnoredFunction,
+  type Member,
+} from './global-values.ts';
 import type { LoadedFile } from './loaded-file.ts';
 import { loadedFile, openFile, ScriptModule } from './script-module.ts';
 import { parameterNames } from './parameter-names.ts';
@@ -27,7 +34,7 @@ async function wireGlobal(name: string, value: GlobalValue, file: LoadedFile): P
     return { kind: 'module', model: use(value[loadedFile], file), path };
   }
   if (typeof value === 'function') {
-    const member = memberOf(value);
+    const member = (value as { readonly [memberKey]?: Member })[memberKey];
     if (member !== undefined) return { kind: 'member', model: use(member.file, file), name: member.name };
     const fn = value as IgnoredFunction;
     return { kind: 'outside', signature: signatureOf(fn), operator: keepFunction(name, fn, file) };
@@ -89,8 +96,7 @@ async function run(name: string, fn: IgnoredFunction, { args }: OperatorRun): Pr
     return { values: [new WireArguments().value(result ?? null)], written: [] };
   } catch (cause) {
     const message = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
-    const error =
-      cause instanceof CressetError ? cause : new CressetError('IGNORED_FUNCTION', `${name}: ${message}`, { cause });
+    const error = cause instanceof CressetError ? cause : new CressetError('IGNORED_FUNCTION', message, { cause });
     return { error: toWireError(error) };
   }
 }

@@ -102,7 +102,7 @@ export class ScriptModule {
   /** A method as a function, whatever its name; the same as the property of that name where this class has none. */
   method(name: string): ModelMethod {
     return ((...inputs: Input[]) =>
-      traceCall({ file: this.#file, module: this.#path, name }, inputs) ?? this.call(name, inputs)) as ModelMethod;
+      traceCall(this.#file, this.#path, name, inputs) ?? this.call(name, inputs)) as ModelMethod;
   }
 
   /** The names of this module's methods. */
@@ -237,12 +237,14 @@ export class ScriptModule {
   /**
    * Writes this module, with those below it, as PyTorch writes it (torch.jit.save): `torch.jit.load` reads it, in Python and here. What
    * calls have changed in place is saved as it is now.
+   *
+   * @param functionName of a unit's functions, the one that is written as a module instead
    */
-  save(options?: SaveOptions): Promise<Uint8Array<ArrayBuffer>>;
+  save(options?: SaveOptions, functionName?: string): Promise<Uint8Array<ArrayBuffer>>;
   /** As a Blob, for a download or a form. */
   save(options: SaveOptions & { readonly as: 'blob' }): Promise<Blob>;
-  async save(options: SaveOptions & { readonly as?: 'blob' } = {}): Promise<Uint8Array | Blob> {
-    return this.#with(state(), (part, file) => part.saveModule(file, this.#path, options));
+  async save(options: SaveOptions & { readonly as?: 'blob' } = {}, functionName?: string): Promise<Uint8Array | Blob> {
+    return this.#with(state(), (part, file) => part.saveModule(file, this.#path, options, functionName));
   }
 
   /**

@@ -1,13 +1,13 @@
 import { checkOptions, CressetError } from '@cresset/ir';
 import type { MethodInputs, TraceableFunction } from '../tracing/recording.ts';
+import type { TracedCallee } from '../tracing/scripted-callees.ts';
 import type { TraceableModule } from '../tracing/traced-module.ts';
 import { PLACE_RULES, type Library } from './library.ts';
-import { saveModule } from './module-state.ts';
 import { engineHere } from './placing/placement.ts';
 import { loadedFile, ScriptModule } from './script-module.ts';
 import { Tensor } from './values/tensor.ts';
 import { TensorList } from './values/tensor-list.ts';
-import { withTrace, type TracedCallee, type TraceOptions } from './trace.ts';
+import { withTrace, type TraceOptions } from './trace.ts';
 import { inMessages, type Input } from './values/value.ts';
 
 type Program = TraceableFunction | TraceableModule;
@@ -75,12 +75,13 @@ async function traceMethods(
   });
   const engine = await engineHere(library.files);
   await engine.loadAllParts();
-  const { checkTrace, ScriptedCallees, traceFile, TraceRecorder } = await engine.loadPart('tracing');
+  const { checkTrace, isFunction, ScriptedCallees, traceFile, TraceRecorder } = await engine.loadPart('tracing');
   const callees = new ScriptedCallees();
   const fetch = async (callee: TracedCallee): Promise<void> => {
-    const name = callee.module === null ? callee.name : null;
-    const file = await saveModule(callee.file, callee.module ?? '', {}, name);
-    await callees.add(callee, file as Uint8Array<ArrayBuffer>);
+    const { file, module, name } = callee;
+    const target = { model: file.id, module, function: isFunction(callee) ? name : null };
+    const saved = await file.placement.client.request('saved', { type: 'save', ...target, extraFiles: [] });
+    await callees.add(callee, new Uint8Array(saved.bytes));
   };
   for (const module of scriptedWithin(program)) {
     const { path } = module[inMessages];

@@ -23,19 +23,15 @@ export interface TraceOptions extends Pick<LoadOptions, 'device' | 'worker' | 'm
   readonly warn?: (message: string) => void;
 }
 
-/** A function or method of a program that was compiled, traced or loaded before. */
-export interface TracedCallee {
-  readonly file: LoadedFile;
-  /** Path of the module; null for a function. */
-  readonly module: string | null;
-  readonly name: string;
-}
-
 /** A trace in progress. */
 export interface ActiveTrace {
   readonly torch: TracedTorch;
-  /** Calls what was compiled before: the call is recorded. */
-  call(callee: TracedCallee, args: readonly unknown[]): unknown;
+  /**
+   * Calls a function or method that was compiled before: the call is recorded.
+   *
+   * @param module path of the module; empty for a function too
+   */
+  call(file: LoadedFile, module: string, name: string, args: readonly unknown[]): unknown;
 }
 
 let active: ActiveTrace | null = null;
@@ -52,7 +48,7 @@ export function withTrace<T>(trace: ActiveTrace, body: () => T): T {
 }
 
 /** Has the trace that is in progress call a program; undefined where there is none. */
-export const traceCall = (callee: TracedCallee, args: readonly unknown[]): unknown => active?.call(callee, args);
+export const traceCall = (...call: Parameters<ActiveTrace['call']>): unknown => active?.call(...call);
 
 /**
  * The module `torch` in a program that is being traced: `torch.cat([x, y], 1)`, `torch.linalg.inv(x)`. Its functions are the registered

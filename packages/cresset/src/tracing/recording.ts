@@ -5,18 +5,18 @@ import { eliminateDeadWrites, lowerSimpleTuples, normalizeOps } from '@cresset/p
 import { HostOperators, initializeRuntime } from '@cresset/runtime';
 import type { IValue, ScriptObject } from '@cresset/tensor';
 import { parameterNames } from '../page/parameter-names.ts';
-import type { ActiveTrace, TracedCallee, TraceOptions } from '../page/trace.ts';
+import type { ActiveTrace, TraceOptions } from '../page/trace.ts';
 import { Tensor as PageTensor } from '../page/values/tensor.ts';
 import { mapItems } from '../page/values/named-tuple.ts';
 import { TensorList } from '../page/values/tensor-list.ts';
 import { calleeArguments } from './callee-arguments.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
-import { ScriptedCallees } from './scripted-callees.ts';
+import { isFunction, ScriptedCallees, type TracedCallee } from './scripted-callees.ts';
 import { ModuleTree, placeholderModule, type TraceableModule } from './traced-module.ts';
 import { TracedValues, type TracedTensor } from './traced-tensor.ts';
 
 export { checkTrace } from './trace-check.ts';
-export { ScriptedCallees };
+export { isFunction, ScriptedCallees };
 
 /** Options of a trace that decide what is recorded. */
 export type RecordOptions = Pick<TraceOptions, 'argumentNames' | 'strict' | 'forceOutplace' | 'warn'>;
@@ -143,7 +143,8 @@ export class TraceRecorder {
 
   /** Has calls of programs that were compiled before recorded. */
   #caller(values: TracedValues, tree: ModuleTree | null): ActiveTrace['call'] {
-    return (callee: TracedCallee, args) => {
+    return (file, path, name, args) => {
+      const callee: TracedCallee = { file, module: path, name };
       const { tracer } = values;
       const unwrap = (value: unknown): ReturnType<TracedValues['tensorIn']> => values.tensorIn(value);
       const fn = this.callees.functionOf(callee);

@@ -2,7 +2,20 @@ import { readModule } from '@cresset/archive';
 import { functionOfPlaceholder } from '@cresset/frontend';
 import type { GraphFunction } from '@cresset/ir';
 import type { ScriptObject } from '@cresset/tensor';
-import type { TracedCallee } from '../page/trace.ts';
+import type { LoadedFile } from '../page/loaded-file.ts';
+
+/** A function or method of a program that was compiled, traced or loaded before. */
+export interface TracedCallee {
+  readonly file: LoadedFile;
+  /** Path of the module; empty for a function of a unit too. */
+  readonly module: string;
+  readonly name: string;
+}
+
+/** Whether it is a function, and no method. */
+export function isFunction({ file, module, name }: TracedCallee): boolean {
+  return module === '' && file.summary.functions?.includes(name) === true;
+}
 
 /** Thrown where a trace calls a program that is not here yet. */
 class MissingCallee extends Error {}
@@ -21,7 +34,7 @@ export class ScriptedCallees {
   async add(callee: TracedCallee, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     const { module, weights } = await readModule(bytes);
     await Promise.all([...(weights?.unread ?? [])].map((storage) => storage.toHost()));
-    const name = callee.module === null ? callee.name : 'traced';
+    const name = isFunction(callee) ? callee.name : 'traced';
     const fn = functionOfPlaceholder(module.type, `__torch__.${name}`);
     if (fn === undefined) this.#modules.set(keyOf(callee), module);
     else this.#functions.set(keyOf(callee), fn);
@@ -56,6 +69,7 @@ export class ScriptedCallees {
 }
 
 /** Methods of one module are one program. */
-function keyOf({ file, module, name }: TracedCallee): string {
-  return module === null ? `${file.id}:${name}` : `${file.id}/${module}`;
+function keyOf(callee: TracedCallee): string {
+  const { file, module, name } = callee;
+  return isFunction(callee) ? `${file.id}:${name}` : `${file.id}/${module}`;
 }

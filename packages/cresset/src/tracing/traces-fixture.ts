@@ -6,9 +6,17 @@ import * as page from '../index.ts';
 import { saveModule } from '../page/module-state.ts';
 import { decoded, type Encoded } from '../page/python-cases-fixture.ts';
 import { loadedFile } from '../page/script-module.ts';
-import { withTrace, type TracedCallee, type TraceOptions } from '../page/trace.ts';
+import { withTrace, type TraceOptions } from '../page/trace.ts';
 import { inMessages } from '../page/values/value.ts';
-import { register, ScriptedCallees, TraceRecorder, type MethodInputs, type TraceableFunction } from './recording.ts';
+import {
+  isFunction,
+  register,
+  ScriptedCallees,
+  TraceRecorder,
+  type MethodInputs,
+  type TraceableFunction,
+} from './recording.ts';
+import type { TracedCallee } from './scripted-callees.ts';
 import type { TraceableModule } from './traced-module.ts';
 
 register();
@@ -71,7 +79,7 @@ export async function recordedGraphs(
 ): Promise<Readonly<Record<string, string>>> {
   const callees = new ScriptedCallees();
   const fetch = async (callee: TracedCallee): Promise<void> => {
-    const bytes = await saveModule(callee.file, callee.module ?? '', {}, callee.module === null ? callee.name : null);
+    const bytes = await saveModule(callee.file, callee.module, {}, isFunction(callee) ? callee.name : undefined);
     await callees.add(callee, bytes as Uint8Array<ArrayBuffer>);
   };
   for (const each of typeof program === 'object' ? Object.values(program) : []) {

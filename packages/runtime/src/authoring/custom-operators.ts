@@ -211,7 +211,7 @@ export function registerOutsideFunction(schema: FunctionSchema, operator: string
   const kind = ignoredFunctionKind(schema.name, ++outsideFunctions);
   const { arguments: args, returns } = schema;
   const parsed = new FunctionSchema(kind, '', args, returns);
-  const remote = remoteOf(parsed, null, (call) => run({ ...call, operator }), schema.name);
+  const remote = remoteOf(parsed, null, (call) => run({ ...call, operator }), wrongReturn);
   const row: OperatorRow = { schema: `${kind}()`, remote };
   registerOperators([{ schema: kind, parsed, row, aliasAnalysis: 'conservative' }]);
   return kind;
@@ -219,12 +219,18 @@ export function registerOutsideFunction(schema: FunctionSchema, operator: string
 
 let outsideFunctions = 0;
 
+/** What PyTorch says of a function of Python's that returns something of another type than it is annotated with. */
+function wrongReturn(type: Type, found: string): CressetError {
+  const message = `expected value of type ${type.annotationStr()} for return value but instead got value of type ${found}.`;
+  return new CressetError('OPERATOR_RESULT', message);
+}
+
 function remoteOf(
   schema: FunctionSchema,
   shape: ShapeFunction | null,
   run: OperatorRunner,
-  /** How messages call it. */
-  operatorName = schema.operatorName,
+  wrongResult: (type: Type, found: string) => CressetError = (type) =>
+    resultError(schema.operatorName, `gave something that is no ${type.reprStr()}, as its schema says`),
 ): NonNullable<OperatorRow['remote']> {
   const writes = schema.arguments.flatMap(({ isWrite }, index) => (isWrite ? [index] : []));
   return async (args) => {
@@ -237,7 +243,7 @@ function remoteOf(
     });
     if ('error' in outcome) throw fromWireError(outcome.error);
     const { values, written } = outcome;
-    const { returns } = schema;
+    const { returns, operatorName } = schema;
     if (values.length !== returns.length) {
       throw resultError(operatorName, `gave ${values.length} results, and its schema has ${returns.length}`);
     }
@@ -247,7 +253,7 @@ function remoteOf(
       if (target instanceof Tensor) copyInto(target, reader.inferred(wire) as Tensor);
     }
     return values.map((value, index) => {
-      const result = readResult(reader, value, returns[index].type, operatorName);
+      const result = readResult(reader, value, returns[index].type, operatorName, wrongResult);
       const wanted = sizes?.[index];
       if (wanted && result instanceof Tensor && !equal(result.sizes, wanted)) {
         const shapes = `[${result.sizes.join(', ')}] where its shape rule says [${wanted.join(', ')}]`;
@@ -258,12 +264,18 @@ function remoteOf(
   };
 }
 
-function readResult(reader: WireReader, value: WireValue, type: Type, operatorName: string): IValue {
+function readResult(
+  reader: WireReader,
+  value: WireValue,
+  type: Type,
+  operatorName: string,
+  wrongResult: (type: Type, found: string) => CressetError,
+): IValue {
   try {
     return reader.value(value, type, operatorName, 'result');
   } catch (error) {
     if (!(error instanceof CressetError) || error.code !== 'ARGUMENT_TYPE') throw error;
-    throw resultError(operatorName, `gave something that is no ${type.reprStr()}, as its schema says`);
+    throw wrongResult(type, /found type '(.*?)'/.exec(error.message)?.[1] ?? 'object');
   }
 }
 
