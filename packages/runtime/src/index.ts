@@ -27,6 +27,7 @@ export {
 export { registerCustomOperator } from './authoring/custom-operators.ts';
 export { HostOperators } from './authoring/operator-call.ts';
 export { newModule } from './authoring/source-program.ts';
+export { functionModule } from './saving/function-module.ts';
 export { registerAllParts } from './all-parts.ts';
 export type { ScalarCall, ScalarForm } from './authoring/scalar-expression.ts';
 export { initializeRuntime } from './initialize.ts';

@@ -1,8 +1,8 @@
 import { writeModule } from '@cresset/archive';
-import { checkInputs, Tracer, traceError } from '@cresset/frontend';
+import { checkInputs, tracedFunction, Tracer, traceError } from '@cresset/frontend';
 import { lint, writeJitLog, type Graph, type GraphFunction } from '@cresset/ir';
 import { eliminateDeadWrites, lowerSimpleTuples, normalizeOps } from '@cresset/passes';
-import { HostOperators, initializeRuntime } from '@cresset/runtime';
+import { functionModule, HostOperators, initializeRuntime } from '@cresset/runtime';
 import type { IValue, ScriptObject } from '@cresset/tensor';
 import { parameterNames } from '../page/parameter-names.ts';
 import type { ActiveTrace, TraceOptions } from '../page/trace.ts';
@@ -12,7 +12,7 @@ import { TensorList } from '../page/values/tensor-list.ts';
 import { calleeArguments } from './callee-arguments.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
 import { isFunction, ScriptedCallees, type TracedCallee } from './scripted-callees.ts';
-import { ModuleTree, placeholderModule, type TraceableModule } from './traced-module.ts';
+import { ModuleTree, type TraceableModule } from './traced-module.ts';
 import { TracedValues, type TracedTensor } from './traced-tensor.ts';
 
 export { checkTrace } from './trace-check.ts';
@@ -88,7 +88,9 @@ export class TraceRecorder {
       Object.entries(inputs).map(([name, given]) => [name, this.#method(name, given, tree, warn)]),
     );
     if (tree) return { module: tree.root.object, methods };
-    return { module: placeholderModule(methods.get('forward')!.graph, cleanUp), methods };
+    const { graph } = methods.get('forward')!;
+    cleanUp(graph);
+    return { module: functionModule(tracedFunction('__torch__.traced', graph)), methods };
   }
 
   #method(

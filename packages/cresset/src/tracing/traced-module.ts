@@ -10,7 +10,7 @@ import type { TracedTensor, TracedValues } from './traced-tensor.ts';
 
 /**
  * A module written in JavaScript: what is traced is its `forward`. Tensors among its properties are its parameters, those that `buffers`
- * names its buffers, and objects with a `forward`, or arrays of such, the modules below it. In `forward`, `this.weight` is a traced tensor, and
+ * names its buffers, and objects with a `forward`, or arrays or plain objects of such, the modules below it. In `forward`, `this.weight` is a traced tensor, and
  * `this.layer.forward(x)`, or `this.layer(x)`, calls a module.
  */
 export interface TraceableModule {
@@ -51,9 +51,12 @@ export class ModuleTree {
   }
 
   #add(source: object, path: readonly string[]): TracedModule {
-    if (this.#modules.has(source)) {
-      throw traceError(`the module at '${path.join('.')}' stands in the traced module twice`);
+    const known = this.#modules.get(source);
+    if (known?.path.every((name, at) => path[at] === name)) {
+      throw traceError(`the module at '${path.join('.')}' stands within itself`);
     }
+    // One that stands in two places goes by the first.
+    if (known) return known;
     const object = newModule(this.unit, `${NAMESPACE}.${classNameOf(source)}`);
     const traced = { object, path };
     this.#modules.set(source, traced);
@@ -64,10 +67,10 @@ export class ModuleTree {
       } else if (isScripted(value)) {
         const { model, path: modulePath } = value[inMessages] as WireReference;
         const below = this.#callees.moduleAt(model, modulePath);
-        this.#scripted.set(below, { object: below, path: [...path, name] });
+        if (!this.#scripted.has(below)) this.#scripted.set(below, { object: below, path: [...path, name] });
         object.type.addAttribute(name, below.type);
         object.slots.push(below);
-      } else if (isTraceableModule(value) || isModuleList(value)) {
+      } else if (isTraceableModule(value) || isContainer(value)) {
         const below = this.#add(value, [...path, name]);
         object.type.addAttribute(name, below.object.type);
         object.slots.push(below.object);
@@ -127,8 +130,12 @@ export class ModuleTree {
       return tensor ? values.tensor(tensor) : value;
     }
     if (isScripted(value)) return callable(value);
-    if (isModuleList(value))
-      return value.map((module) => (isScripted(module) ? callable(module) : this.#callable(module)));
+    if (isContainer(value)) {
+      const below = (module: TraceableModule): unknown =>
+        isScripted(module) ? callable(module) : this.#callable(module);
+      if (Array.isArray(value)) return (value as readonly TraceableModule[]).map(below);
+      return Object.fromEntries(Object.entries(value).map(([name, module]) => [name, below(module)]));
+    }
     return isTraceableModule(value) && this.#modules.has(value) ? this.#callable(value) : value;
   }
 
@@ -148,16 +155,6 @@ export class ModuleTree {
   }
 }
 
-/** The module of a traced function (PyTorch: PlaceholderModule). */
-export function placeholderModule(graph: Graph, cleanup: (graph: Graph) => void): ScriptObject {
-  const unit = new CompilationUnit();
-  const object = newModule(unit, `${NAMESPACE}.PlaceholderModule`);
-  graph.insertInput(0, 'self').setType(object.type);
-  cleanup(graph);
-  object.type.addMethod(unit.registerFunction(tracedFunction(`${object.type.qualifiedName}.forward`, graph)));
-  return object;
-}
-
 /** A module that was compiled, traced or loaded before. */
 function isScripted(value: unknown): value is TraceableModule & Reference {
   return value !== null && typeof value === 'object' && inMessages in value;
@@ -169,12 +166,18 @@ function callable(module: TraceableModule): unknown {
   return new Proxy(call, { get: (_target, name) => Reflect.get(module, name, module) as unknown });
 }
 
-function isModuleList(value: unknown): value is readonly TraceableModule[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isTraceableModule);
+/** Modules in an array, or by name. */
+type Container = readonly TraceableModule[] | Readonly<Record<string, TraceableModule>>;
+
+function isContainer(value: unknown): value is Container {
+  if (value === null || typeof value !== 'object' || isTraceableModule(value)) return false;
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return false;
+  const modules: readonly unknown[] = Object.values(value);
+  return modules.length > 0 && modules.every(isTraceableModule);
 }
 
 function classNameOf(source: object): string {
-  if (Array.isArray(source)) return 'torch.nn.modules.container.ModuleList';
+  if (isContainer(source)) return `torch.nn.modules.container.${Array.isArray(source) ? 'ModuleList' : 'ModuleDict'}`;
   const { name } = source.constructor;
   return name === 'Object' || !/^\w+$/.test(name) ? 'Module' : name;
 }

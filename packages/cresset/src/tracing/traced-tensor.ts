@@ -1,6 +1,6 @@
 import { type PythonValue, traceError, type TracedArgument, type Tracer } from '@cresset/frontend';
-import { IntType, operatorsFor, StringType, TensorType, type Symbol as OperatorName } from '@cresset/ir';
-import { Dict, List, Tensor, Tuple, type DictKey, type IValue } from '@cresset/tensor';
+import { IntType, operatorsFor, StringType, TensorType, unshapedType, type Symbol as OperatorName } from '@cresset/ir';
+import { Dict, List, Tensor, Tuple, typeOfValue, type DictKey, type IValue } from '@cresset/tensor';
 import { fromInt64, Tensor as PageTensor } from '../page/values/tensor.ts';
 import { mapItems, withFields } from '../page/values/named-tuple.ts';
 import { TensorList } from '../page/values/tensor-list.ts';
@@ -436,9 +436,8 @@ function dictOf(value: object, unwrap: (item: unknown) => IValue): Dict {
   const entries = value instanceof Map ? [...(value as Map<unknown, unknown>)] : Object.entries(value);
   const isText = entries.every(([key]) => typeof key === 'string');
   const keyOf = (key: unknown): DictKey => (typeof key === 'number' ? BigInt(key) : (key as DictKey));
-  return new Dict(
-    isText ? StringType.get() : IntType.get(),
-    TENSOR_TYPE,
-    new Map(entries.map(([key, item]) => [keyOf(key), unwrap(item)])),
-  );
+  const items = entries.map(([key, item]) => [keyOf(key), unwrap(item)] as const);
+  const first = items[0]?.[1];
+  const type = first instanceof Tuple ? unshapedType(typeOfValue(first)!) : TENSOR_TYPE;
+  return new Dict(isText ? StringType.get() : IntType.get(), type, new Map(items));
 }

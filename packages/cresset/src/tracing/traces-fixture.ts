@@ -92,7 +92,11 @@ export async function recordedGraphs(
     try {
       const { module } = recorder.record(inputs);
       const graphs: Record<string, string> = {};
-      const visit = ({ type, slots }: ScriptObject, path: string): void => {
+      const seen = new Set<ScriptObject>();
+      const visit = (object: ScriptObject, path: string): void => {
+        if (seen.has(object)) return;
+        seen.add(object);
+        const { type, slots } = object;
         for (const { name, graph } of type.methods as readonly GraphFunction[]) graphs[path + name] = `${graph}`;
         type.attributes.forEach(({ name }, slot) => {
           const below = slots[slot];

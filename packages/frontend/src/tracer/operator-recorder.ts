@@ -126,7 +126,7 @@ export class OperatorRecorder {
     const { graph } = this.#state;
     const written = this.#state.forceOutplace ? values[writtenIndex(schema)] : undefined;
     const [kind, inputs] =
-      written instanceof Tensor ? this.#outOfPlace(operator, args) : [operator.name, args.map((arg) => arg.emit())];
+      written instanceof Tensor ? this.#outOfPlace(operator, args) : [operator.name, this.#inputs(operator, args)];
     if (written instanceof Tensor) this.#warnOfReferences(operator, written);
     const results = this.#execute(operator, values).map(
       (result, index) => writtenArgument(schema, index, values) ?? result,
@@ -136,8 +136,14 @@ export class OperatorRecorder {
     }
     const node = graph.insertNode(graph.create(kind, inputs, 0));
     results.forEach((result, index) => this.#addOutput(node.addOutput(), result, schema.returns[index]!.type));
-    if (kind === operator.name) node.setOperator(operator);
+    if (kind === operator.name && inputs.length === args.length) node.setOperator(operator);
     return results;
+  }
+
+  /** What a node takes; where nothing is to be written, not what `out=` names. */
+  #inputs({ schema }: Operator, args: readonly FittingArgument[]): readonly Value[] {
+    const { forceOutplace } = this.#state;
+    return args.filter((_, index) => !(forceOutplace && schema.arguments[index]!.isOut)).map((arg) => arg.emit());
   }
 
   /** What is recorded of an operator that writes, so that it makes another tensor (PyTorch: `force_outplace` in TraceType). */

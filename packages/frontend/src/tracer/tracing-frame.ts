@@ -56,7 +56,11 @@ export class TracingFrame {
 
   /** The value that stands for a tensor; undefined where nothing traced has to do with it. */
   find(tensor: Tensor): Value | undefined {
-    return this.#values.get(tensor) ?? this.#attribute(tensor) ?? this.#lift(tensor);
+    return this.#find(tensor, false);
+  }
+
+  #find(tensor: Tensor, isForCall: boolean): Value | undefined {
+    return this.#values.get(tensor) ?? this.#attribute(tensor, isForCall) ?? this.#lift(tensor);
   }
 
   /** The value of a module below this frame's own, for calling its method. Undefined for one that is not. */
@@ -64,12 +68,12 @@ export class TracingFrame {
     return this.#relative(path) === undefined ? undefined : this.#moduleAt(path);
   }
 
-  #attribute(tensor: Tensor): Value | undefined {
+  #attribute(tensor: Tensor, isForCall: boolean): Value | undefined {
     const place = this.#places.get(tensor);
     if (place === undefined || this.#relative(place.path) === undefined) {
       return undefined;
     }
-    return this.#attributeOf([...place.path, place.name]);
+    return this.#attributeOf([...place.path, place.name], isForCall);
   }
 
   /** The part of a path that is below this frame's module; undefined where the path leads elsewhere. */
@@ -85,15 +89,19 @@ export class TracingFrame {
   /**
    * An attribute, or a module further below, by its path: got once, at the front of the graph. Each has a way of its own from this frame's module
    * (PyTorch: convertAttrReferencesToLocalGetAttrs).
+   *
+   * @param isLast whether it stands behind those that are there: what a call takes along
    */
-  #attributeOf(path: readonly string[]): Value {
+  #attributeOf(path: readonly string[], isLast = false): Value {
     const key = path.join('.');
     let value = this.#attributes.get(key);
     if (value === undefined) {
       const { graph } = this;
       const names = path.slice(this.module!.path.length);
+      let place = graph.block.paramNode.next;
+      while (isLast && place.kind === 'prim::GetAttr') place = place.next;
       value = withoutScope(graph, () =>
-        graph.withInsertPoint(graph.block.paramNode.next, () =>
+        graph.withInsertPoint(place, () =>
           names.reduce((owner, name) => graph.insertGetAttr(owner, name), this.#self!),
         ),
       );
@@ -102,13 +110,17 @@ export class TracingFrame {
     return value;
   }
 
+  /** Attributes come first among what is taken from outside. */
   #lift(tensor: Tensor): Value | undefined {
-    const outer = this.#outer?.find(tensor);
+    const outer = this.#outer === null ? undefined : this.#outer.#find(tensor, true);
     if (outer === undefined) {
       return undefined;
     }
-    const input = this.graph.addInput(outer.hasDebugName() ? outer.debugNameBase : '').setType(typeOfTensor(tensor));
-    this.#lifted.push(tensor);
+    const isAttribute = this.#places.has(tensor);
+    const at = isAttribute ? this.#lifted.filter((each) => this.#places.has(each)).length : this.#lifted.length;
+    const name = outer.hasDebugName() ? outer.debugNameBase : '';
+    const input = this.graph.insertInput(at + (this.#self === null ? 0 : 1), name).setType(typeOfTensor(tensor));
+    this.#lifted.splice(at, 0, tensor);
     this.#values.set(tensor, input);
     return input;
   }

@@ -170,6 +170,9 @@ export class TracingState {
       return graph.insertNode(graph.createTuple(items, value.type ?? undefined)).output();
     }
     if (value instanceof List && value.items.every((item) => item instanceof Tensor)) {
+      if (value.items.length === 0) {
+        throw traceError('Tracer cannot infer type of []\n:List trace inputs must have elements');
+      }
       if (this.#strict) {
         this.warn(`Encountering a list at the output of the tracer${STRICT_MESSAGE}`);
       }
@@ -179,6 +182,12 @@ export class TracingState {
     if (value instanceof Dict) {
       if (this.#strict) {
         throw traceError(`Encountering a dict at the output of the tracer${STRICT_MESSAGE}`);
+      }
+      if ([...value.entries.values()].some((item) => item instanceof List || item instanceof Dict)) {
+        throw traceError(
+          `output ${index + 1} of traced region cannot be understood by the tracer, only outputs matching ` +
+            'dict[Union[str, Tensor], Union[Tensor, Tuple[Tensor, ...]]] can be a dictionary output of a traced function',
+        );
       }
       const entries = [...value.entries];
       const keys = entries.map(([key]) => graph.insertConstant(key));
@@ -272,7 +281,8 @@ export function checkInputs(inputs: readonly IValue[]): void {
     ((value instanceof Tuple || value instanceof List) && value.items.every(isTraceable)) ||
     (value instanceof Dict && [...value.entries.values()].every(isTraceable));
   if (inputs.every(isTraceable)) return;
-  const types = inputs.map((input) => (isTraceable(input) ? typeOfInput(input).annotationStr() : describe(input)));
+  const nameOf = (input: IValue): string => (input === null ? 'NoneType' : describe(input));
+  const types = inputs.map((input) => (isTraceable(input) ? typeOfInput(input).annotationStr() : nameOf(input)));
   throw traceError(
     `Type 'Tuple[${types.join(', ')}]' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced`,
   );
