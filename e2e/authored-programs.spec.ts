@@ -82,7 +82,7 @@ class Net(nn.Module):
     const unit = await script(source, { globals: { decode, helpers, LIMIT: 0.5 } });
     const net = await unit.construct('Net');
     const called = (await net.forward(tensor([1, 2]), 'ab')) as unknown as Elements;
-    const refused = await net.save().catch((error: Error) => error.message.split('\n')[0]);
+    const refused = await net.save().catch((error: Error) => error.message);
     const warnings: string[] = [];
     const traced = await trace((x) => torch.cat([helpers.swish(x, 3), x]).mul(x.sum().item()), [tensor([1.5, 2])], {
       warn: (message) => warnings.push(message),
