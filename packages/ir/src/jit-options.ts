@@ -67,7 +67,9 @@ let options: JitOptions | undefined;
 let logLevels: ReadonlyMap<string, number> = new Map();
 let limits: ReadonlyMap<string, number> = new Map();
 let changes = new Map<string, number>();
-let sink: (text: string) => void = (text) => console.debug(text.trimEnd());
+const showOnConsole = (text: string): void => console.debug(text.trimEnd());
+
+let sink = showOnConsole;
 const listeners = new Set<() => void>();
 
 /** The switches as they are. Before the first {@link setJitOptions} they come from the environment, or the page's address. */
@@ -106,6 +108,12 @@ export function setJitOptions(changed: JitOptions): void {
 /** Where the log goes, line by line with line ends; the console unless set. */
 export function setJitLogSink(write: (text: string) => void): void {
   sink = write;
+}
+
+/** Shows a warning of the compiler's: in the log where somebody said where that goes, and as a warning on the console otherwise. */
+export function writeJitWarning(text: string): void {
+  if (sink === showOnConsole) console.warn(text);
+  else sink(`${text}\n`);
 }
 
 /** Puts lines in the log, those of another thread among them. */

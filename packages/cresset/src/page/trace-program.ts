@@ -1,4 +1,4 @@
-import { checkOptions, CressetError } from '@cresset/ir';
+import { checkOptions, CressetError, writeJitWarning } from '@cresset/ir';
 import type { MethodInputs, TraceableFunction } from '../tracing/recording.ts';
 import type { TracedCallee } from '../tracing/scripted-callees.ts';
 import type { TraceableModule } from '../tracing/traced-module.ts';
@@ -49,7 +49,7 @@ function inputsOf(given: unknown): readonly unknown[] {
 }
 
 function warner({ warn }: TraceOptions): (message: string) => void {
-  return warn ?? ((message) => console.warn(`TracerWarning: ${message}`));
+  return warn ?? ((message) => writeJitWarning(`TracerWarning: ${message}`));
 }
 
 /**
@@ -87,7 +87,7 @@ async function traceMethods(
     const { path } = module[inMessages];
     await fetch({ file: module[loadedFile], module: path, name: 'forward' });
   }
-  const recorder = new TraceRecorder(program, options, withTrace, callees);
+  const recorder = new TraceRecorder(program, { ...options, warn: warner(options) }, withTrace, callees);
   /** Does it again with the program that it wanted, until none is missing. */
   const whole = async <T>(trace: () => T | Promise<T>): Promise<T> => {
     for (;;) {

@@ -19,7 +19,7 @@ export interface TraceOptions extends Pick<LoadOptions, 'device' | 'worker' | 'm
   readonly strict?: boolean;
   /** Records what writes to a tensor as what makes another one, `add` for `add_`. */
   readonly forceOutplace?: boolean;
-  /** Shows a warning; by default it goes where the log goes (`setJitLogSink`). */
+  /** Shows a warning; by default it goes where the log goes (`setJitLogSink`), or as a warning to the console where nobody said. */
   readonly warn?: (message: string) => void;
 }
 

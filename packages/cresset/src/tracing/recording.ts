@@ -1,6 +1,6 @@
 import { writeModule } from '@cresset/archive';
 import { checkInputs, tracedFunction, Tracer, traceError } from '@cresset/frontend';
-import { lint, writeJitLog, type Graph, type GraphFunction } from '@cresset/ir';
+import { lint, type Graph, type GraphFunction } from '@cresset/ir';
 import { eliminateDeadWrites, lowerSimpleTuples, normalizeOps } from '@cresset/passes';
 import { functionModule, HostOperators, initializeRuntime } from '@cresset/runtime';
 import type { IValue, ScriptObject } from '@cresset/tensor';
@@ -73,7 +73,7 @@ export class TraceRecorder {
   readonly warn = (message: string): void => {
     if (this.#told.has(message)) return;
     this.#told.add(message);
-    (this.#options.warn ?? ((text) => writeJitLog(`TracerWarning: ${text}\n`)))(message);
+    this.#options.warn?.(message);
   };
 
   /**

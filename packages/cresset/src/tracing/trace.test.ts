@@ -3,7 +3,7 @@ import { registerAllOperators } from '@cresset/operators';
 import { canonicalize } from '@cresset/passes';
 import type { ScriptObject } from '@cresset/tensor';
 import { describe, expect, it, vi } from 'vitest';
-import { trace } from '../index.ts';
+import { setJitLogSink, trace } from '../index.ts';
 import { tensor, type Tensor } from '../page/values/tensor.ts';
 import { TensorList } from '../page/values/tensor-list.ts';
 import { torch, withTrace, type TraceOptions } from '../page/trace.ts';
@@ -208,6 +208,35 @@ describe('traced functions', () => {
     ]);
     recordTrace((x) => torch.stack([...x]), [ones(2)], { warn });
     expect(warn).toHaveBeenLastCalledWith(expect.stringContaining('Iterating over a tensor'));
+  });
+
+  it.each([
+    ['integer', (x: TracedTensor) => x.mul(+x.at(0))],
+    ['integer', (x: TracedTensor) => ((x.at(0) as never) > 0 ? x : x.mul(2))],
+    ['boolean', (x: TracedTensor) => x.mul(Number(x.gt(0).any()))],
+    ['index', (x: TracedTensor) => x.mul([3, 5][x.at(0) as never] as number)],
+    ['index', (x: TracedTensor) => x.mul(`${x.at(0)}`.length)],
+    ['number', (x: TracedTensor) => x.mul(`${x.at(0).float().mul(0.5)}`.length)],
+    ['list', (x: TracedTensor) => x.mul(JSON.stringify({ x }).length)],
+    ['number', (x: TracedTensor) => (x.at(0).item() ? x.mul(2) : x)],
+  ] as const)('tell where JavaScript makes of a tensor a Python %s: %s', (what, program) => {
+    const warn = vi.fn();
+    recordTrace(program as TraceableFunction, [tensor([1n, 2n])], { warn });
+    expect(warn.mock.calls.map(([message]) => message as string)).toEqual([
+      expect.stringContaining(`Converting a tensor to a Python ${what} might`),
+    ]);
+  });
+
+  it('warn where the log goes, once', async () => {
+    const lines: string[] = [];
+    setJitLogSink((text) => lines.push(text));
+    const model = await trace((x) => x.mul(+x.at(0)).add(+x.at(0)), [tensor([1n, 2n])], {
+      device: 'cpu',
+      worker: false,
+    });
+    setJitLogSink((text) => console.debug(text));
+    expect(lines).toEqual([expect.stringMatching(/^TracerWarning: Converting a tensor to a Python integer .*\n$/)]);
+    await model.dispose();
   });
 
   it('are traced a second time, and refused where they are not the same', async () => {
