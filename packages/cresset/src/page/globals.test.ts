@@ -1,6 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { script, shutdown, type GlobalValue } from '../index.ts';
+import {
+  CompilationUnit,
+  createModule,
+  ignore,
+  python,
+  script,
+  shutdown,
+  tensor,
+  type GlobalValue,
+  type Tensor,
+} from '../index.ts';
 import { givenValue, globalsFolder, namedGlobals, type Given } from './globals-fixture.ts';
 import { decoded, expectAlike, failure, plain, trimmed, type Encoded } from './python-cases-fixture.ts';
 
@@ -77,6 +87,48 @@ describe('names that a program is given', { timeout: 60_000 }, () => {
     const saving = (): Promise<unknown> => (module ? module.save() : unit.function(each.function!).save());
     if (each.saved) expect(await saving()).toBeInstanceOf(Uint8Array);
     if (each.unsaved !== undefined) expect(trimmed(await failure(saving()))).toContain(trimmed(each.unsaved));
+    await unit.dispose();
+  });
+});
+
+describe('globals', () => {
+  afterAll(() => shutdown());
+
+  it('are given to authored modules, and to what is added to a unit', async () => {
+    const net = await createModule('Net', cpu);
+    const double = (x: Tensor): Tensor => tensor((x.data as Float32Array).map((each) => each * 2));
+    await net.define('def forward(self, x):\n    return double(x) + LIMIT', { globals: { double, LIMIT: 0.5 } });
+    expect(((await net.forward(tensor([1, 2]))) as Tensor).tolist()).toEqual([2.5, 4.5]);
+    const unit = new CompilationUnit(cpu);
+    await unit.define('def f(x):\n    return x + LIMIT', { globals: { LIMIT: 1 } });
+    await unit.define('def g(x):\n    return f(x) + LIMIT', { globals: { LIMIT: 2 } });
+    expect(((await unit.function('g')(tensor([1]))) as Tensor).tolist()).toEqual([4]);
+    await Promise.all([net.dispose(), unit.dispose()]);
+  });
+
+  it('are values in Python that makes modules', async () => {
+    const source =
+      'class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.n = sum(SIZES) + len(NAME)\n    def forward(self):\n        return self.n';
+    const unit = await script(source, { ...cpu, globals: { SIZES: [1, 2, 3], NAME: 'abc' } });
+    expect(await (await unit.construct('Net')).forward()).toBe(9);
+    await unit.dispose();
+  });
+
+  it.each([
+    [{ 'not a name': 1 }, /'not a name' cannot be a name in Python/],
+    [{ X: python('nope + 1') }, /name 'nope' is not defined/],
+    [{ X: python('1 +') }, /expected/],
+    [{ X: ignore('(s: Nope) -> int', () => 1) }, /Unknown type name 'Nope'/],
+    [{ X: ignore('s: int', () => 1) }, /expected/],
+  ] as const)('that mean nothing are errors: %o', async (globals, message) => {
+    await expect(script('def f(x):\n    return x', { ...cpu, globals })).rejects.toThrow(message);
+  });
+
+  it('say what kinds of enums they are: those of TypeScript have the way back too', async () => {
+    const Mode = { 0: 'SUM', 1: 'MEAN', SUM: 0, MEAN: 1 };
+    const source = 'def f(n: int):\n    if n == Mode.MEAN.value:\n        return Mode.MEAN\n    return Mode.SUM';
+    const unit = await script(source, { ...cpu, globals: { Mode } });
+    expect(await unit.function('f')(1)).toEqual({ className: '__torch__.Mode', name: 'MEAN' });
     await unit.dispose();
   });
 });

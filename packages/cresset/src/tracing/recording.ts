@@ -13,7 +13,8 @@ import { calleeArguments } from './callee-arguments.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
 import { isFunction, ScriptedCallees, type TracedCallee } from './scripted-callees.ts';
 import { ModuleTree, type TraceableModule } from './traced-module.ts';
-import { TracedValues, type TracedTensor } from './traced-tensor.ts';
+import type { TracedTensor } from './traced-tensor.ts';
+import { TracedValues } from './traced-values.ts';
 
 export { checkTrace } from './trace-check.ts';
 export { isFunction, ScriptedCallees };

@@ -6,7 +6,8 @@ import { Tensor as PageTensor } from '../page/values/tensor.ts';
 import { inMessages, type Reference } from '../page/values/value.ts';
 import type { ScriptedCallees } from './scripted-callees.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
-import type { TracedTensor, TracedValues } from './traced-tensor.ts';
+import type { TracedTensor } from './traced-tensor.ts';
+import type { TracedValues } from './traced-values.ts';
 
 /**
  * A module written in JavaScript: what is traced is its `forward`. Tensors among its properties are its parameters, those that `buffers`

@@ -51,8 +51,13 @@ export class GivenNames {
     switch (given.kind) {
       case 'value':
         return this.#constant(name, given.value);
-      case 'expression':
-        return this.#constant(name, python.evaluate(expressionIn(given.text, name), scope));
+      case 'expression': {
+        const expr = expressionIn(given.text, name);
+        return this.#constant(
+          name,
+          python.run(expr.range, () => python.evaluate(expr, scope)),
+        );
+      }
       case 'enum':
         return this.#enum(name, given.members, python, scope);
       case 'outside': {
@@ -78,7 +83,7 @@ export class GivenNames {
     const lines = members.map(([member, value]) => `    ${member} = ${pythonRepr(value)}\n`);
     const statements = statementsIn(`class ${name}(Enum):\n${lines.join('')}`, name);
     scope.names.set('Enum', python.special.enumClass);
-    python.execute(statements, scope);
+    python.run(undefined, () => python.execute(statements, scope));
     scope.names.delete('Enum');
     this.classes.push(statements[0] as ClassDef);
   }
