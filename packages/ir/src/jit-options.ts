@@ -28,6 +28,11 @@ export interface JitOptions {
   readonly bailouts?: boolean | undefined;
   /** `true` has it form the groups of PyTorch's TensorExpr fuser on the host, where they run operator by operator (`_jit_override_can_fuse_on_cpu`). */
   readonly fuseOnCpu?: boolean | undefined;
+  /**
+   * Whether a run that takes gradients has the derivatives of whole groups of operators (`prim::DifferentiableGraph`), in both directions by plans. Unless set,
+   * calls that are made again and are no graph as a whole do; with `false` the tape records every operator, with `true` it records groups from the first call on.
+   */
+  readonly derivativeSplitting?: boolean | undefined;
   /** `false` has models that are loaded from now on compute on the host in TypeScript alone (`CRESSET_WEBASSEMBLY`). */
   readonly webAssembly?: boolean | undefined;
   /**
@@ -92,6 +97,7 @@ export function setJitOptions(changed: JitOptions): void {
     fusionStrategy: 'array',
     bailouts: 'boolean',
     fuseOnCpu: 'boolean',
+    derivativeSplitting: 'boolean',
     webAssembly: 'boolean',
     numThreads: 'number',
     smallWork: 'number',

@@ -20,7 +20,7 @@ export { followsRules } from './fusion/tensorexpr/stride-rules.ts';
 export { isFunctionalized, removeMutation } from './mutation/remove-mutation.ts';
 export { peepholeOptimize } from './peephole/peephole-optimize.ts';
 export { differentiate } from './autodiff/differentiate.ts';
-export { formulas } from './autodiff/formulas/index.ts';
+export { formulas, formulaTexts } from './autodiff/formulas/index.ts';
 export { type Gradient } from './autodiff/gradient.ts';
 export { decomposeOps } from './decomposition/decompose-ops.ts';
 export { gradientPairOf } from './autodiff/symbolic-script.ts';

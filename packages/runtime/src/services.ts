@@ -24,6 +24,8 @@ export interface RuntimeServices extends CompilerServices {
   readonly deviceTensors?: (models: ReadonlyMap<number, HostedModel>) => DeviceTensors;
   /** The executors that look at arguments. */
   readonly executors?: Readonly<Record<ExecutorKind, ChooserFactory>>;
+  /** The texts of the derivatives that groups of operators have, of operators by their names without namespace and overload. */
+  readonly groupFormulas?: (operators: ReadonlySet<string>) => readonly string[];
   /** Bounds the memory of a program, bytes. */
   readonly memoryBudget?: (limit: number) => MemoryBudget;
   /** Has the runs of a context recorded; null where its device cannot. */

@@ -17,6 +17,8 @@ export class DifferentiableGroup {
   /** Arguments, and results, that it takes after those gradients. */
   readonly capturedInputs: readonly number[];
   readonly capturedOutputs: readonly number[];
+  /** Whether it may change statistics of batches, which outlive the run. */
+  readonly keepsStatistics: boolean;
   readonly #backward: GraphExecutor;
 
   /** @param forwardCode the code of the forward graph for its arguments */
@@ -32,6 +34,7 @@ export class DifferentiableGroup {
     this.outputVjps = numbers('df_output_vjps');
     this.capturedInputs = numbers('df_input_captured_inputs');
     this.capturedOutputs = numbers('df_input_captured_outputs');
+    this.keepsStatistics = [...node.g('Subgraph').allNodes()].some(({ kind }) => kind.includes('_norm_impl'));
     this.#backward = new GraphExecutor('<backward op>', this.#backwardGraph(node), provider, true);
   }
 

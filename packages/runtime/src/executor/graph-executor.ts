@@ -22,6 +22,8 @@ export interface RunSpec {
   /** Tensors a fused kernel may bind; 0 on the host, where nothing is fused. */
   readonly maxFusedTensors: number;
   readonly gradEnabled: boolean;
+  /** Who makes its plans, where it is not left to the switches of the compiler. */
+  readonly executor?: ExecutorKind | undefined;
 }
 
 /** A graph made ready to run. */
@@ -74,7 +76,7 @@ export class GraphExecutor {
 
   /** @param byArguments whether plans may be made for the arguments at hand, as the chosen executor does */
   chooserFor(spec: RunSpec, self: ScriptObject | null, byArguments: boolean): PlanChooser {
-    const { enabled, executor } = jitOptions();
+    const { enabled, executor = spec.executor } = jitOptions();
     const kind = byArguments && enabled !== false ? executor : undefined;
     const key = `${spec.maxFusedTensors} ${spec.gradEnabled} ${enabled} ${kind}`;
     const plans = self ? this.#plansOf(self) : this.#plans;

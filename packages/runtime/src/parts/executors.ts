@@ -1,4 +1,5 @@
 import { extendServices } from '@cresset/ir';
+import { formulaTexts } from '@cresset/passes';
 import { ProfilingGraphExecutor } from '../executor/profiling-graph-executor.ts';
 import { SimpleGraphExecutor } from '../executor/simple-graph-executor.ts';
 import type { RuntimeServices } from '../services.ts';
@@ -10,5 +11,6 @@ export function register(): void {
       simple: (executor, spec, self) => new SimpleGraphExecutor(executor, spec, self),
       profiling: (executor, spec, self) => ProfilingGraphExecutor.of(executor, spec, self),
     },
+    groupFormulas: formulaTexts,
   });
 }

@@ -6,6 +6,7 @@ import type { AutocastDtype } from '../autograd/recording/autocast.ts';
 import { CheckpointedCode } from '../autograd/checkpoint/checkpointed-code.ts';
 import { needForGradients } from '../autograd/recording/gradient-parts.ts';
 import { functionsOf } from '../autograd/recording/gradients-within.ts';
+import { splitCallsOf } from '../autograd/splitting/split-calls.ts';
 import { tapeCode } from '../autograd/tape-code.ts';
 import type { CodeProvider } from '../interpreter/code/code-compiler.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
@@ -82,12 +83,22 @@ export class DifferentiableCall {
     });
   }
 
-  /** Runs the method, and the loss of its result. */
-  async run(run: RecordedRun, { inputs, targets }: CallArguments): Promise<CallResults> {
+  /**
+   * The code of a call that nobody traces: the tape's, or that of plans with groups of operators. What is cast, or run again, is recorded operator by
+   * operator.
+   */
+  async codesOfCall(): Promise<CodeProvider> {
+    if (this.hasCheckpoints || this.autocast) return this.codes;
+    return splitCallsOf(this.model.runner).codesFor(this.functions, this.model);
+  }
+
+  /** Runs the method, and the loss of its result. @param codes whose code runs */
+  async run(run: RecordedRun, { inputs, targets }: CallArguments, codes = this.codes): Promise<CallResults> {
     const { fn, receiver } = this.callee;
+    const ofLoss = this.hasCheckpoints ? tapeCode : codes;
     return run.autocast(this.autocast, async () => {
-      const output = await run.call(fn, receiver, inputs, this.codes);
-      const loss = this.loss ? await run.call(this.loss, null, [output, ...targets]) : output;
+      const output = await run.call(fn, receiver, inputs, codes);
+      const loss = this.loss ? await run.call(this.loss, null, [output, ...targets], ofLoss) : output;
       return { output, loss };
     });
   }

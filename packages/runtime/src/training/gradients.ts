@@ -23,10 +23,11 @@ export async function takeGradients(
     (value): value is Tensor => value instanceof Tensor && isFloatingPoint(value.dtype),
   );
   for (const input of inputs) input.requiresGrad = true;
+  const codes = await call.codesOfCall();
   const left: IValue[] = [...args.inputs, ...args.targets];
   const bounds = { signal, given: () => left, kept: () => [], changed: null };
   const { output, loss, found } = await RecordedRun.of(model, bounds, async (run) => {
-    const results = await call.run(run, args);
+    const results = await call.run(run, args, codes);
     const root = lossOf(results);
     const given = gradient && tensorFromWire(gradient);
     const tensors = [...parameters.map(({ tensor }) => tensor), ...inputs];

@@ -116,7 +116,7 @@ export class RecordedRun {
     fn: ScriptFunction,
     receiver: ScriptObject | null,
     args: readonly IValue[],
-    codes: CodeProvider = tapeCode,
+    codes: CodeProvider,
   ): Promise<IValue> {
     this.#context.gradEnabled = true;
     try {

@@ -154,9 +154,10 @@ export class Trainer {
     // On the host a step is as long as its operators, and may be aborted between them.
     const isTraced = isNew && this.model.runner.context.device !== null && !this.call.hasCheckpoints;
     const tracer = isTraced ? new CallTracer(roots, this.call.functions) : null;
+    const codes = isTraced ? undefined : await this.call.codesOfCall();
     const { counters, faults } = this.model.runner.context;
     const { conditions, ...results } = await run.traced(tracer?.trace ?? null, async () => {
-      const given = await this.call.run(run, args);
+      const given = await this.call.run(run, args, codes);
       const loss = lossOf(given);
       // The host tells at once what a kernel would note, but not under which conditions. Formulas look up what was looked up or made on the way to the
       // loss; what the page says itself, of gradients or of operators, may look up anything.

@@ -243,7 +243,7 @@ export class HostedModel {
     };
     if (!this.parts.areNeeded('gradients')) return run({});
     const { callWithGradients } = await import('../autograd/recording/gradients-within.ts');
-    return callWithGradients({ parts: this.parts, runner }, callee, options, run);
+    return callWithGradients({ ...this, runner }, callee, options, run);
   }
 
   /** Fetches what the host is faster with, and kernels that few programs need. */

@@ -6,21 +6,16 @@ import type { ProgramParts } from '../../worker/program-parts.ts';
 
 /** Fetches the parts of the library that derivatives of functions need: what the formulas of their operators call, and of those that these come to. */
 export async function needForGradients(parts: ProgramParts, functions: readonly ScriptFunction[]): Promise<void> {
-  const operators = new Set<string>();
-  for (const fn of functions) {
-    if (!(fn instanceof GraphFunction)) continue;
-    const graph = fn.graph.copy();
-    inline(graph);
-    noteOperators(graph, operators);
-  }
+  const operators = operatorsIn(functions);
   const texts = new Set<string>();
   const areDifferentiatedAgain = operators.has('grad') || operators.has('backward');
   // A set that grows is gone through to its end.
   for (const operator of operators) {
     for (const text of decompositionsOf(operator)) noteNames(text, operators);
-    for (const text of formulasOf(operator)) {
+    for (const [input, text] of formulasOf(operator)) {
       texts.add(text);
-      if (areDifferentiatedAgain) noteNames(text, operators);
+      // What runs in an operator's stead is differentiated in turn.
+      if (areDifferentiatedAgain || input === '=') for (const each of withHelpers([text])) noteNames(each, operators);
     }
   }
   const code = withHelpers([...texts]).join('\n');
@@ -28,6 +23,28 @@ export async function needForGradients(parts: ProgramParts, functions: readonly 
   // A subscript may be by a tensor, which no name tells.
   if (code.includes('[')) names.add('index').add('index_put_');
   await parts.needForCode(code, names, partsOf);
+}
+
+/** Fetches what groups of operators need, whose formulas are those of PyTorch's JIT: in both directions they call other operators than the tape does. */
+export async function needForGroups(
+  parts: ProgramParts,
+  functions: readonly ScriptFunction[],
+  formulasOfGroups: (operators: ReadonlySet<string>) => readonly string[],
+): Promise<void> {
+  const code = formulasOfGroups(operatorsIn(functions)).join('\n');
+  await parts.needForCode(code, namesInCode(code), partsOf);
+}
+
+/** The operators that functions call, and what those call, without namespace and overload. */
+function operatorsIn(functions: readonly ScriptFunction[]): Set<string> {
+  const operators = new Set<string>();
+  for (const fn of functions) {
+    if (!(fn instanceof GraphFunction)) continue;
+    const graph = fn.graph.copy();
+    inline(graph);
+    noteOperators(graph, operators);
+  }
+  return operators;
 }
 
 const plainName = (name: string): string => name.replace(/^\w+::/, '').replace(/(?<=[^_])_$/, '');
@@ -56,20 +73,21 @@ function* decompositionsOf(operator: string): Iterable<string> {
   }
 }
 
-let formulas: ReadonlyMap<string, readonly string[]> | undefined;
+type Formula = readonly [input: string, text: string];
+let formulas: ReadonlyMap<string, readonly Formula[]> | undefined;
 
-/** The formulas of all overloads of an operator. */
-function formulasOf(operator: string): readonly string[] {
+/** The formulas of all overloads of an operator; under `=` what runs in its stead. */
+function formulasOf(operator: string): readonly Formula[] {
   formulas ??= formulasByName();
   return formulas.get(operator) ?? [];
 }
 
-function formulasByName(): Map<string, string[]> {
-  const found = new Map<string, string[]>();
+function formulasByName(): Map<string, Formula[]> {
+  const found = new Map<string, Formula[]>();
   for (const key of derivativeKeys()) {
     const [name, overload = ''] = key.split('.');
     const plain = plainName(name);
-    found.set(plain, [...(found.get(plain) ?? []), ...Object.values(derivativesOf(`aten::${name}`, overload)!)]);
+    found.set(plain, [...(found.get(plain) ?? []), ...Object.entries(derivativesOf(`aten::${name}`, overload)!)]);
   }
   return found;
 }

@@ -3,9 +3,10 @@ import { inline } from '@cresset/passes';
 import type { IValue } from '@cresset/tensor';
 import { remembered } from '@cresset/tensorexpr';
 import type { CallOptions } from '../../script-module.ts';
-import type { Callee, HostedModel } from '../../worker/hosted-model.ts';
+import type { Callee } from '../../worker/hosted-model.ts';
 import { needForGradients } from './gradient-parts.ts';
 import { Recorder } from './recorder.ts';
+import { splitCallsOf, type RecordedModel } from '../splitting/split-calls.ts';
 import { tapeCode } from '../tape-code.ts';
 
 /** What nothing but a recorded run can answer. */
@@ -46,24 +47,28 @@ export function functionsOf({ fn, receiver }: Callee): readonly ScriptFunction[]
 }
 
 /**
- * Calls a program that may ask for gradients itself. Where it does, all that stands outside of `torch.no_grad` is recorded, as in PyTorch, and every
- * operator is called as it was written, by the observer if there is one; what was recorded ends with the call. Results may be gradients that parameters
+ * Calls a program that may ask for gradients itself. Where it does, all that stands outside of `torch.no_grad` is recorded, as in PyTorch, operator by operator
+ * or in groups ({@link SplitCalls}), by the observer if there is one; what was recorded ends with the call. Results may be gradients that parameters
  * have, so that none is given away with its memory.
  */
 export async function callWithGradients(
-  { parts, runner }: Pick<HostedModel, 'parts' | 'runner'>,
+  model: RecordedModel,
   callee: Callee,
-  { context = runner.context, observer: watcher = null }: CallOptions,
+  { context = model.runner.context, observer: watcher = null }: CallOptions,
   call: (changed: CallOptions) => Promise<IValue>,
 ): Promise<IValue> {
+  const { parts, runner } = model;
   const functions = functionsOf(callee);
   if (!functions.some(asksForGradients)) return call({});
   parts.note('autograd', 'gradients within the program');
   await needForGradients(parts, functions);
+  // Whoever watches is told of operators, and elsewhere nothing is planned for this device.
+  const isWatched = watcher !== null || context !== runner.context;
+  const codes = isWatched ? tapeCode : await splitCallsOf(runner).codesFor(functions, model);
   const observer = new Recorder(watcher);
   context.gradEnabled = true;
   try {
-    const result = await call({ observer, codes: tapeCode, made: null });
+    const result = await call({ observer, codes, made: null });
     observer.giveUp([result]);
     return result;
   } finally {

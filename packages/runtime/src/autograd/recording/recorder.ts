@@ -289,6 +289,9 @@ export class Recorder implements OperatorObserver {
     args: readonly IValue[],
     execution: Execution,
   ): Promise<readonly IValue[]> {
+    const { faults } = execution.context;
+    // Nobody looks at what a group writes: where a kernel before it may have noted a fault, that comes up first.
+    if (this.watcher && group.keepsStatistics && faults.isPending) await faults.check();
     const run = new TapeRun(below(execution), false);
     const results = await run.run(group.forwardCode(args), args);
     const own = results.map((result) => apart(result, args));
