@@ -11,6 +11,9 @@ export type ExecutorKind = 'simple' | 'profiling';
 /** How often a program whose shapes changed is specialised again, to exact sizes and then to ranks (PyTorch: FusionStrategy). */
 export type FusionStrategy = readonly (readonly ['STATIC' | 'DYNAMIC', number])[];
 
+/** What is differentiated at a time. */
+export type GradientMode = 'operators' | 'groups' | 'graph';
+
 /** Switches for looking into the compiler, with the names of PyTorch's environment variables in Node. */
 export interface JitOptions {
   /** `false` runs programs as they were compiled, unoptimised (`PYTORCH_JIT=0`). */
@@ -29,10 +32,11 @@ export interface JitOptions {
   /** `true` has it form the groups of PyTorch's TensorExpr fuser on the host, where they run operator by operator (`_jit_override_can_fuse_on_cpu`). */
   readonly fuseOnCpu?: boolean | undefined;
   /**
-   * Whether a run that takes gradients has the derivatives of whole groups of operators (`prim::DifferentiableGraph`), in both directions by plans. Unless set,
-   * calls that are made again and are no graph as a whole do; with `false` the tape records every operator, with `true` it records groups from the first call on.
+   * How calls go that take gradients: `operators`, each recorded by itself; `groups` of them, which are differentiated as one and whose both directions are
+   * plans (`prim::DifferentiableGraph`); or a call as one `graph`, where it can be, when one like it comes again. Unless set, what can be one graph is, and
+   * other calls go by groups from the third one on.
    */
-  readonly derivativeSplitting?: boolean | undefined;
+  readonly gradients?: GradientMode | undefined;
   /** `false` has models that are loaded from now on compute on the host in TypeScript alone (`CRESSET_WEBASSEMBLY`). */
   readonly webAssembly?: boolean | undefined;
   /**
@@ -97,7 +101,7 @@ export function setJitOptions(changed: JitOptions): void {
     fusionStrategy: 'array',
     bailouts: 'boolean',
     fuseOnCpu: 'boolean',
-    derivativeSplitting: 'boolean',
+    gradients: ['operators', 'groups', 'graph'],
     webAssembly: 'boolean',
     numThreads: 'number',
     smallWork: 'number',

@@ -106,7 +106,8 @@ export class ProfilingGraphExecutor implements PlanChooser {
       family.specializedGraphs++;
       const record = new ProfilingRecord(graph, jitOptions().numProfiledRuns ?? 1, family.spec.gradEnabled);
       this.#record = record;
-      this.#profilingPlan = this.#planOf(graph, record);
+      const plan = this.#planOf(graph, record);
+      this.#profilingPlan = { ...plan, code: { ...plan.code, isWatched: true } };
     }
     if (!this.#record.isReady) return this.#profilingPlan!;
     const graph = this.#record.graph.copy();

@@ -184,7 +184,10 @@ export class StretchPlanner implements Planner {
     }
     const { refusals } = this.#planned!;
     let refusal = refusals[at];
-    if (refusal === undefined) refusals[at] = refusal = refusalOf(code.instructions[at], at);
+    if (refusal === undefined) {
+      refusal = code.isWatched ? 'code that is watched' : refusalOf(code.instructions[at], at);
+      refusals[at] = refusal;
+    }
     return refusal;
   }
 

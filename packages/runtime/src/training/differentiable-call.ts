@@ -1,4 +1,4 @@
-import { CressetError, GraphFunction, type ScriptFunction } from '@cresset/ir';
+import { CressetError, jitOptions, GraphFunction, type ScriptFunction } from '@cresset/ir';
 import type { OperatorRow } from '@cresset/operators';
 import { inline } from '@cresset/passes';
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
@@ -83,13 +83,20 @@ export class DifferentiableCall {
     });
   }
 
+  /** Whether a call may be traced, to be a graph from then on. */
+  get isTraceable(): boolean {
+    const { gradients = 'graph' } = jitOptions();
+    return this.model.runner.context.device !== null && !this.hasCheckpoints && gradients === 'graph';
+  }
+
   /**
-   * The code of a call that nobody traces: the tape's, or that of plans with groups of operators. What is cast, or run again, is recorded operator by
-   * operator.
+   * Makes a call that nobody traces, with the code that it is to run: the tape's, or that of plans with groups of operators. What is cast, or run again, is
+   * recorded operator by operator.
    */
-  async codesOfCall(): Promise<CodeProvider> {
-    if (this.hasCheckpoints || this.autocast) return this.codes;
-    return splitCallsOf(this.model.runner).codesFor(this.functions, this.model);
+  untraced<Result>(call: (codes: CodeProvider) => Promise<Result>): Promise<Result> {
+    const { model, functions } = this;
+    if (this.hasCheckpoints || this.autocast) return call(this.codes);
+    return splitCallsOf(model.runner).call(functions, model, call);
   }
 
   /** Runs the method, and the loss of its result. @param codes whose code runs */

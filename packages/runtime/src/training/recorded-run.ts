@@ -56,8 +56,8 @@ export class RecordedRun {
     const isGuarded = changed !== null && this.#context.device !== null;
     this.#recorder = new Recorder(isGuarded ? new GuardedWrites(() => [...model.modules.values()]) : null);
     this.#recorded = new Execution(this.#context, signal, this.#recorder);
-    this.#inTime = signal && new AbortController();
-    this.#plain = new Execution(this.#context, this.#inTime?.signal ?? null, null, this.#recorded.ledger);
+    this.#inTime = signal && changed ? new AbortController() : null;
+    this.#plain = new Execution(this.#context, this.#inTime?.signal ?? signal, null, this.#recorded.ledger);
   }
 
   /**
@@ -179,7 +179,7 @@ export class RecordedRun {
   }
 
   /** Does work whose operators a trace is told of. */
-  async traced<Result>(trace: OperatorTrace | null, work: () => Promise<Result>): Promise<Result> {
+  async traced<Result>(trace: OperatorTrace, work: () => Promise<Result>): Promise<Result> {
     this.#recorder.trace = trace;
     try {
       return await work();

@@ -4,7 +4,7 @@ import type { GraphExecutor } from '../executor/graph-executor.ts';
 import { insertLine, insertUnlessFaulty, type Replacement } from './fault-flag.ts';
 import { guardWrites } from './guarded-writes.ts';
 import { optimizerUnit, type Hyperparameters, type UpdateRule } from './optimizers.ts';
-import type { TracedCall } from './traced-call.ts';
+import type { TracedCall, TracedResults } from './traced-call.ts';
 import type { ParameterState } from './trainer.ts';
 import type { Clipping } from './training-requests.ts';
 
@@ -160,7 +160,7 @@ export class StepGraph {
     return this.#input(TensorType.get(), source);
   }
 
-  #resultsOf(traced: TracedCall, { values }: StepInputs): ReturnType<TracedCall['resultsOf']> {
+  #resultsOf(traced: TracedCall, { values }: StepInputs): TracedResults<Value> {
     const given = traced.inputs.map((at) => this.#tensor((step) => step.values[at] as Tensor));
     const copies = new Map<Value, Value>();
     const outputs = insertGraph(this.graph, traced.graph!, given, copies);

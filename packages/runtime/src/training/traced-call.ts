@@ -15,6 +15,9 @@ export interface DifferentiatedResults<T> {
   readonly gradients: readonly (T | null)[];
 }
 
+/** The same of a graph: the tensors of the output, one by one. */
+export type TracedResults<T> = DifferentiatedResults<T> & { readonly tensors: readonly T[] };
+
 /**
  * A recorded run as a graph, from what it was given to its gradients: it is optimised as any graph is, forward and backward as one, and no step of
  * a tape is made when it runs again. Where the run looked at elements to decide something there is none, and such calls are recorded each time.
@@ -85,8 +88,8 @@ export class TracedCall {
     return this.layouts.matches(values);
   }
 
-  /** What stands for the results among the outputs of the graph, or of a copy of it. */
-  resultsOf(outputs: readonly Value[]): DifferentiatedResults<Value> & { readonly tensors: readonly Value[] } {
+  /** What stands for the results among the outputs of the graph, of a copy of it, or of a run. */
+  resultsOf<T>(outputs: readonly T[]): TracedResults<T> {
     const count = tensorsOf(this.output).length;
     let next = 1 + count;
     const gradients = this.gradients.map((isThere) => (isThere ? outputs[next++] : null));

@@ -1,5 +1,8 @@
 import { CressetError, type GraphFunction } from '@cresset/ir';
 import { OperatorError } from '@cresset/operators';
+import type { Expr } from '@cresset/tensorexpr';
+import { tapeCode } from '../autograd/tape-code.ts';
+import type { CodeProvider } from '../interpreter/code/code-compiler.ts';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { ExecutorCache, GraphExecutor, type RunSpec } from '../executor/graph-executor.ts';
 import type { RunProfile } from '../run/run-profile.ts';
@@ -152,11 +155,11 @@ export class Trainer {
     isNew: boolean,
   ): Promise<DifferentiatedResults<Tensor>> {
     // On the host a step is as long as its operators, and may be aborted between them.
-    const isTraced = isNew && this.model.runner.context.device !== null && !this.call.hasCheckpoints;
-    const tracer = isTraced ? new CallTracer(roots, this.call.functions) : null;
-    const codes = isTraced ? undefined : await this.call.codesOfCall();
+    const tracer = isNew && this.call.isTraceable ? new CallTracer(roots, this.call.functions) : null;
     const { counters, faults } = this.model.runner.context;
-    const { conditions, ...results } = await run.traced(tracer?.trace ?? null, async () => {
+    const work = async (
+      codes: CodeProvider,
+    ): Promise<DifferentiatedResults<Tensor> & { conditions: Expr[] | null }> => {
       const given = await this.call.run(run, args, codes);
       const loss = lossOf(given);
       // The host tells at once what a kernel would note, but not under which conditions. Formulas look up what was looked up or made on the way to the
@@ -173,7 +176,10 @@ export class Trainer {
       }
       const gradients = this.states.map((state) => found[trained.indexOf(state)] ?? null);
       return { loss, output: given.output, gradients, conditions };
-    });
+    };
+    const { conditions, ...results } = tracer
+      ? await run.traced(tracer.trace, () => work(tapeCode))
+      : await this.call.untraced(work);
     if (tracer) {
       const traced = TracedCall.of(tracer, results, wantsOutput);
       if (conditions) traced.learnFaults(conditions, tracer.values);

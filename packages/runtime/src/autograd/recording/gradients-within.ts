@@ -2,6 +2,7 @@ import { GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
 import { inline } from '@cresset/passes';
 import type { IValue } from '@cresset/tensor';
 import { remembered } from '@cresset/tensorexpr';
+import type { CodeProvider } from '../../interpreter/code/code-compiler.ts';
 import type { CallOptions } from '../../script-module.ts';
 import type { Callee } from '../../worker/hosted-model.ts';
 import { needForGradients } from './gradient-parts.ts';
@@ -62,16 +63,18 @@ export async function callWithGradients(
   if (!functions.some(asksForGradients)) return call({});
   parts.note('autograd', 'gradients within the program');
   await needForGradients(parts, functions);
-  // Whoever watches is told of operators, and elsewhere nothing is planned for this device.
-  const isWatched = watcher !== null || context !== runner.context;
-  const codes = isWatched ? tapeCode : await splitCallsOf(runner).codesFor(functions, model);
   const observer = new Recorder(watcher);
-  context.gradEnabled = true;
-  try {
-    const result = await call({ observer, codes, made: null });
-    observer.giveUp([result]);
-    return result;
-  } finally {
-    context.gradEnabled = false;
-  }
+  const recorded = async (codes: CodeProvider): Promise<IValue> => {
+    context.gradEnabled = true;
+    try {
+      const result = await call({ observer, codes, made: null });
+      observer.giveUp([result]);
+      return result;
+    } finally {
+      context.gradEnabled = false;
+    }
+  };
+  // Whoever watches is told of operators, and nothing is planned for another device than the model's.
+  const isWatched = watcher !== null || context !== runner.context;
+  return isWatched ? recorded(tapeCode) : splitCallsOf(runner).call(functions, model, recorded);
 }

@@ -25,25 +25,43 @@ export class SplitCalls {
   constructor(private readonly runner: ScriptModule) {}
 
   /**
-   * The code of the next call of these functions, of which the first is the one that is called again and again. The part of the library that makes plans
-   * comes when the first call needs it, and where it cannot be had, the tape does without.
+   * Makes a call of functions, of which the first is the one that is called again and again, with the code that it is to run. One that fails, or is aborted,
+   * does not count.
    */
-  async codesFor(functions: readonly ScriptFunction[], { parts, keeps, ends }: RecordedModel): Promise<CodeProvider> {
-    const { enabled, executor, derivativeSplitting } = jitOptions();
-    const { context } = this.runner;
-    if (enabled === false || derivativeSplitting === false) return tapeCode;
+  async call<Result>(
+    functions: readonly ScriptFunction[],
+    model: RecordedModel,
+    call: (codes: CodeProvider) => Promise<Result>,
+  ): Promise<Result> {
     const [fn] = functions;
-    const calls = this.#calls.get(fn) ?? 0;
-    this.#calls.set(fn, calls + 1);
-    const isAsked = derivativeSplitting === true || executor !== undefined;
+    const result = await call(this.#isSplit(fn) ? await this.#codesFor(functions, model) : tapeCode);
+    this.#calls.set(fn, this.#callsOf(fn) + 1);
+    return result;
+  }
+
+  #callsOf(fn: ScriptFunction): number {
+    return this.#calls.get(fn) ?? 0;
+  }
+
+  #isSplit(fn: ScriptFunction): boolean {
+    const { enabled, executor, gradients } = jitOptions();
+    if (enabled === false || gradients === 'operators' || gradients === 'graph') return false;
     // Without a device nothing is fused, and plans call the operators that the tape calls.
-    if (!isAsked && (calls < TAPED_CALLS || !context.device)) return tapeCode;
+    const isRepeated = this.#callsOf(fn) >= TAPED_CALLS && this.runner.context.device !== null;
+    return gradients === 'groups' || executor !== undefined || isRepeated;
+  }
+
+  /** The part of the library that makes plans comes when the first call needs it, and where it cannot be had, the tape does without. */
+  async #codesFor(
+    functions: readonly ScriptFunction[],
+    { parts, keeps, ends }: RecordedModel,
+  ): Promise<CodeProvider> {
     await parts.want('executors', 'gradients of calls that are made again');
     const { executors, groupFormulas } = compilerServices<RuntimeServices>();
     if (!executors || !groupFormulas) return tapeCode;
     await needForGroups(parts, functions, groupFormulas);
     if (!this.#code) {
-      const code = (this.#code = new SplitCode(context));
+      const code = (this.#code = new SplitCode(this.runner.context));
       keeps.push(() => code.constants());
       ends.push(() => code.constants().forEach(({ storage }) => storage.dispose()));
     }

@@ -18,6 +18,8 @@ export interface Code {
   readonly intRegisters: readonly boolean[];
   /** Registers of lists that never change after they are made and are not kept by what they are given to. */
   readonly countedLists: ReadonlySet<number>;
+  /** Whether somebody watches it run, to have other code run from then on: nothing is recorded of it. */
+  readonly isWatched?: boolean;
 }
 
 /** Something that has code, compiled when it is first called. */
