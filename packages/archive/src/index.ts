@@ -1,6 +1,7 @@
 export * from './archive-layout.ts';
 export * from './checkpoint/checkpoint-writer.ts';
-export * from './bytecode/mobile-code.ts';
+export { listCode } from './bytecode/code-listing.ts';
+export { compileMobileCode, type MobileCode } from './bytecode/mobile-code.ts';
 export * from './sources/byte-source.ts';
 export * from './sources/chunked-source.ts';
 export * from './debug/debug-tables.ts';

@@ -168,8 +168,6 @@ async function measure(
   return { launches: dispatches, milliseconds: times.toSorted((a, b) => a - b)[calls >> 1], first };
 }
 
-const rounded = (value: number): number => Number(value.toFixed(2));
-
 const modes: Readonly<Record<string, GradientMode | undefined>> = {
   operators: 'operators',
   groups: 'groups',

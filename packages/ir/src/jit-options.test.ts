@@ -114,3 +114,17 @@ test('an AliasDb tells what points where, as PyTorch prints it', () => {
   expect(text).toContain('%l contains: WILDCARD for type Tensor\n');
   expect(text).toContain('\n===3. Writes===\n');
 });
+
+test.each(['of', 'lazily'] as const)('each pass that asks for an AliasDb has it logged: AliasDb.%s', (ask) => {
+  const graph = exampleGraph();
+  const logged = (logLevel: string): number => {
+    let text = '';
+    setJitLogSink((lines) => (text += lines));
+    setJitOptions({ logLevel });
+    AliasDb[ask](graph);
+    AliasDb[ask](graph);
+    return text.split('===2. ALIAS DB===').length - 1;
+  };
+  expect(logged('>>alias_analysis')).toBe(2);
+  expect(logged('>alias_analysis')).toBe(0);
+});

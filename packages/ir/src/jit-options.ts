@@ -198,10 +198,15 @@ function readOptions(): JitOptions {
  * (PyTorch: GRAPH_DUMP, GRAPH_UPDATE, GRAPH_DEBUG).
  */
 export function jitLog(level: LogLevel, file: string, message: () => string): void {
-  jitOptions();
-  if (LEVELS.indexOf(level) > (logLevels.get(file) ?? -1)) return;
+  if (!speaks(level, file)) return;
   const lines = message().replace(/\n$/, '').split('\n');
   sink(lines.map((line) => `[${level} ${file}] ${line}\n`).join(''));
+}
+
+/** Whether a file was asked to speak up to a level. */
+export function speaks(level: LogLevel, file: string): boolean {
+  jitOptions();
+  return LEVELS.indexOf(level) <= (logLevels.get(file) ?? -1);
 }
 
 /** Whether nothing is said in the log and nothing limits what passes do, which they ask before each change. */

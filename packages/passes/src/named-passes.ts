@@ -5,6 +5,7 @@ import { createAutodiffSubgraphs } from './autodiff/create-autodiff-subgraphs.ts
 import { specializeAutogradZero } from './autodiff/specialize-autograd-zero.ts';
 import { autocast } from './autocast.ts';
 import { canonicalizeOps } from './cleanup/canonicalize-ops.ts';
+import { checkInplace } from './cleanup/check-inplace.ts';
 import { eliminateCommonSubexpressions } from './cleanup/common-subexpression-elimination.ts';
 import { poolConstants } from './cleanup/constant-pooling.ts';
 import { propagateConstants } from './cleanup/constant-propagation.ts';
@@ -61,7 +62,7 @@ export type NamedPass = (graph: Graph) => unknown;
  * All passes that need no more than a graph, by the names of `torch._C._jit_pass_…`. What PyTorch takes as an argument there is part of the name:
  * `peephole_no_shape`, `peephole_list_idioms` (which finds the lengths of lists too), `create_autodiff_subgraphs_threshold2`. The two of freezing
  * that PyTorch gives modules to are of graphs here (`remove_dropout` is within `optimize_frozen_graph`), and what its C++ has without a name
- * in Python is called as the file is (`frontend_cleanup`, `normalize_ops`, `lower_simple_tuples`).
+ * in Python is called as the file is (`check_inplace`, `frontend_cleanup`, `normalize_ops`, `lower_simple_tuples`).
  */
 export function namedPasses({
   evaluate: run,
@@ -74,6 +75,7 @@ export function namedPasses({
     autocast: (graph) => autocast(graph, evaluate),
     batch_mm: batchMm,
     canonicalize_graph_fuser_ops: canonicalizeOps,
+    check_inplace: checkInplace,
     concat_frozen_linear: (graph) => concatFrozenLinear(graph, evaluate),
     constant_loop_unrolling: unrollConstantLoops,
     constant_pooling: (graph) => poolConstants(graph, AliasDb.of(graph)),

@@ -44,7 +44,7 @@ export interface MobileCode {
  * `fork`, calls of functions that were not inlined.
  */
 export function compileMobileCode(graph: Graph): MobileCode {
-  return new MobileCodeEmitter(graph.copy()).emit();
+  return new StackCodeEmitter(graph.copy()).emit();
 }
 
 /** Operators that are instructions of their own, which take their inputs from the stack and have no operand. */
@@ -63,14 +63,15 @@ const plainInstructions: Readonly<Record<string, string>> = {
   'prim::Uninitialized': 'UN_INITIALIZED',
 };
 
-class MobileCodeEmitter {
+/** Emits the instructions of a graph. What the lite interpreter lacks, and how operators are called there, is said by methods that others may replace. */
+export class StackCodeEmitter {
   readonly #graph: Graph;
   readonly #inline: ReadonlySet<Node>;
-  readonly #instructions: { op: string; x: number; n: number }[] = [];
+  readonly instructions: { op: string; x: number; n: number }[] = [];
   readonly #operators: BytecodeOperator[] = [];
   readonly #operatorIndexes = new Map<string, number>();
-  readonly #constants: unknown[] = [];
-  readonly #types: Type[] = [];
+  protected readonly constants: unknown[] = [];
+  protected readonly types: Type[] = [];
   /** Registers of values, from 1, and places of constants in their table. */
   readonly #registers = new Map<Value, number>();
   readonly #usesSoFar = new Map<Value, number>();
@@ -86,12 +87,12 @@ class MobileCodeEmitter {
   emit(): MobileCode {
     this.#countArguments(this.#graph.block);
     this.#block(this.#graph.block);
-    this.#insert('RET');
+    this.insert('RET');
     return {
-      instructions: this.#instructions,
+      instructions: this.instructions,
       operators: this.#operators,
-      constants: this.#constants,
-      types: this.#types,
+      constants: this.constants,
+      types: this.types,
       registerSize: this.#registerSize,
     };
   }
@@ -109,8 +110,8 @@ class MobileCodeEmitter {
     }
   }
 
-  #insert(op: string, x = 0, n = 0): number {
-    return this.#instructions.push({ op, x, n }) - 1;
+  protected insert(op: string, x = 0, n = 0): number {
+    return this.instructions.push({ op, x, n }) - 1;
   }
 
   #block(block: Block): void {
@@ -118,51 +119,51 @@ class MobileCodeEmitter {
     for (const node of block.nodes()) {
       if (node.kind === 'prim::Constant') this.#constant(node);
       else if (!this.#inline.has(node)) {
-        this.#node(node);
+        this.node(node);
         this.#store(node);
       }
     }
-    this.#load(block.outputs);
+    this.load(block.outputs);
   }
 
   #constant(node: Node): void {
     const value = constantValue(node.output());
     if (value === undefined) throw unsupported(`the constant %${node.output().debugName}`);
-    this.#registers.set(node.output(), this.#constants.push(value) - 1);
+    this.#registers.set(node.output(), this.constants.push(value) - 1);
   }
 
   #store({ outputs }: Node): void {
     if (outputs.length === 0) return;
     const first = this.#registerSize + 1;
     for (const output of outputs) this.#registers.set(output, ++this.#registerSize);
-    if (outputs.length === 1) this.#insert('STORE', first);
-    else this.#insert('STOREN', first, outputs.length);
+    if (outputs.length === 1) this.insert('STORE', first);
+    else this.insert('STOREN', first, outputs.length);
   }
 
-  #load(values: readonly Value[]): void {
+  protected load(values: readonly Value[]): void {
     for (const value of values) this.#use(value, false);
   }
 
   #use(value: Value, drop: boolean): void {
     if (this.#inline.has(value.node)) {
-      this.#node(value.node);
-      if (drop) this.#insert('DROP');
+      this.node(value.node);
+      if (drop) this.insert('DROP');
       return;
     }
     const uses = (this.#usesSoFar.get(value) ?? 0) + 1;
     this.#usesSoFar.set(value, uses);
     const register = this.#registers.get(value)!;
-    if (value.node.kind === 'prim::Constant') this.#insert('LOADC', register);
-    else if (drop) this.#insert('DROPR', register);
-    else this.#insert(uses === value.uses.length ? 'MOVE' : 'LOAD', register);
+    if (value.node.kind === 'prim::Constant') this.insert('LOADC', register);
+    else if (drop) this.insert('DROPR', register);
+    else this.insert(uses === value.uses.length ? 'MOVE' : 'LOAD', register);
   }
 
-  #node(node: Node): void {
+  protected node(node: Node): void {
     const { kind, inputs } = node;
     const plain = plainInstructions[kind];
     if (plain !== undefined) {
-      this.#load(inputs);
-      this.#insert(plain);
+      this.load(inputs);
+      this.insert(plain);
       return;
     }
     switch (kind) {
@@ -178,16 +179,16 @@ class MobileCodeEmitter {
         break;
       case 'prim::GetAttr':
       case 'prim::SetAttr':
-        this.#load(inputs);
-        this.#insert(kind === 'prim::GetAttr' ? 'GET_ATTR' : 'SET_ATTR', slotOf(node));
+        this.load(inputs);
+        this.insert(kind === 'prim::GetAttr' ? 'GET_ATTR' : 'SET_ATTR', slotOf(node));
         break;
       case 'prim::ListUnpack':
-        this.#load(inputs);
-        this.#insert('LIST_UNPACK', node.outputs.length);
+        this.load(inputs);
+        this.insert('LIST_UNPACK', node.outputs.length);
         break;
       case 'prim::TupleSlice':
-        this.#load(inputs);
-        this.#insert('TUPLE_SLICE', Number(node.i('beg')), Number(node.i('end')));
+        this.load(inputs);
+        this.insert('TUPLE_SLICE', Number(node.i('beg')), Number(node.i('end')));
         break;
       case 'prim::TupleConstruct':
         this.#tuple(node);
@@ -199,72 +200,78 @@ class MobileCodeEmitter {
         this.#container('DICT_CONSTRUCT', node);
         break;
       case 'prim::CreateObject':
-        this.#insert('CREATE_OBJECT', this.#type(node.output().type));
+        this.insert('CREATE_OBJECT', this.type(node.output().type));
         break;
       case 'prim::isinstance': {
-        this.#load(inputs);
-        const types = node.tys('types').map((type) => this.#type(type));
-        this.#insert('ISINSTANCE', types[0], types.length);
+        this.load(inputs);
+        const types = node.tys('types').map((type) => this.type(type));
+        this.insert('ISINSTANCE', types[0], types.length);
         break;
       }
       case 'aten::wait':
-        this.#load(inputs);
-        this.#insert('WAIT');
+        this.load(inputs);
+        this.insert('WAIT');
         break;
       case 'aten::warn':
-        this.#load(inputs);
-        this.#insert('WARN', node.hasAttribute('warn_id') ? Number(node.i('warn_id')) : -1);
+        this.load(inputs);
+        this.insert('WARN', node.hasAttribute('warn_id') ? Number(node.i('warn_id')) : -1);
         break;
       case 'aten::format':
-        this.#load(inputs);
-        this.#insert('FORMAT', inputs.length);
+        this.load(inputs);
+        this.insert('FORMAT', inputs.length);
         break;
       case 'aten::__getitem__':
         if (inputs[0].type instanceof DictType) {
-          this.#load(inputs);
-          this.#insert('DICT_INDEX');
-        } else this.#operator(node);
+          this.load(inputs);
+          this.insert('DICT_INDEX');
+        } else this.operator(node);
         break;
       case 'prim::fork':
       case 'prim::CallFunction':
       case 'prim::CallMethod':
-        throw unsupported(kind);
+        this.call(node);
+        break;
       default:
-        this.#operator(node);
+        this.operator(node);
     }
   }
 
-  #operator(node: Node): void {
+  /** A call that was not put in place. */
+  protected call(node: Node): void {
+    throw unsupported(node.kind);
+  }
+
+  protected operator(node: Node): void {
     const operator = node.operator();
     const { inputs } = node;
     const counts = this.#argumentCounts.get(operator);
     if (counts === undefined) {
-      this.#load(inputs);
-      this.#insert('OPN', this.#addOperator(operator, -1), inputs.length);
+      this.load(inputs);
+      this.insert('OPN', this.addOperator(operator, -1), inputs.length);
       return;
     }
-    this.#load(inputs.slice(0, counts.count - counts.out));
-    this.#load(inputs.slice(inputs.length - counts.out));
+    this.load(inputs.slice(0, counts.count - counts.out));
+    this.load(inputs.slice(inputs.length - counts.out));
     const key = `${operator.name}.${operator.overloadName}`;
     let index = this.#operatorIndexes.get(key);
     if (index === undefined) {
-      index = this.#addOperator(operator, counts.count);
+      index = this.addOperator(operator, counts.count);
       this.#operatorIndexes.set(key, index);
     }
-    this.#insert('OP', index);
+    this.insert('OP', index);
   }
 
-  #addOperator({ name, overloadName }: Operator, argumentCount: number): number {
+  protected addOperator({ name, overloadName }: Operator, argumentCount: number): number {
     return this.#operators.push({ name, overloadName, argumentCount }) - 1;
   }
 
-  #type(type: Type): number {
-    return this.#types.push(type) - 1;
+  protected type(type: Type): number {
+    return this.types.push(type) - 1;
   }
 
   #container(op: string, node: Node): void {
-    this.#load(node.inputs);
-    this.#insert(op, this.#type(node.output().type), node.inputs.length);
+    this.load(node.inputs);
+    this.insert(op, this.type(node.output().type), node.inputs.length);
   }
 
   #tuple(node: Node): void {
@@ -273,29 +280,29 @@ class MobileCodeEmitter {
       this.#container('NAMED_TUPLE_CONSTRUCT', node);
       return;
     }
-    this.#load(node.inputs);
-    this.#insert('TUPLE_CONSTRUCT', node.inputs.length);
+    this.load(node.inputs);
+    this.insert('TUPLE_CONSTRUCT', node.inputs.length);
   }
 
   /** Jumps are relative to the instruction that makes them. */
   #if(node: Node): void {
     const [then, otherwise] = node.blocks;
-    this.#load(node.inputs);
-    const branch = this.#insert('JF');
+    this.load(node.inputs);
+    const branch = this.insert('JF');
     this.#block(then);
-    const end = this.#insert('JMP');
-    this.#instructions[branch].x = this.#instructions.length - branch;
+    const end = this.insert('JMP');
+    this.instructions[branch].x = this.instructions.length - branch;
     this.#block(otherwise);
-    this.#instructions[end].x = this.#instructions.length - end;
+    this.instructions[end].x = this.instructions.length - end;
   }
 
   #loop(node: Node): void {
-    this.#insert('LOADC', this.#constants.push(0n) - 1);
-    this.#load(node.inputs);
-    const start = this.#insert('LOOP', 0, node.inputs.length);
+    this.insert('LOADC', this.constants.push(0n) - 1);
+    this.load(node.inputs);
+    const start = this.insert('LOOP', 0, node.inputs.length);
     this.#block(node.blocks[0]);
-    this.#insert('JMP', start - this.#instructions.length);
-    this.#instructions[start].x = this.#instructions.length - start;
+    this.insert('JMP', start - this.instructions.length);
+    this.instructions[start].x = this.instructions.length - start;
   }
 }
 

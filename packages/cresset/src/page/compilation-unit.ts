@@ -33,6 +33,8 @@ export interface ScriptFunction {
   run(inputs: readonly Input[], options?: CallOptions): Promise<Output>;
   schema(): Promise<string>;
   graph(options?: GraphOptions): Promise<string>;
+  /** See {@link ScriptModule.bytecode}. */
+  bytecode(options?: GraphOptions): Promise<string>;
   /** Its Python text, as PyTorch prints it. */
   code(): Promise<string>;
   explain(): Promise<Explanation>;
@@ -107,6 +109,7 @@ export class CompilationUnit {
       run: (inputs: readonly Input[], options?: CallOptions) => functions.call(name, inputs, options),
       schema: () => functions.schema(name),
       graph: (options?: GraphOptions) => functions.graph(name, options),
+      bytecode: (options?: GraphOptions) => functions.bytecode(name, options),
       code: () => functions.code(name),
       explain: () => functions.explain(name),
       save: (options?: SaveOptions) => functions.save(options, name),

@@ -124,6 +124,15 @@ export class ScriptModule {
   }
 
   /**
+   * The instructions that PyTorch's interpreter has for a method, or for what `options` make of its graph: the graph, then one line an instruction, as PyTorch
+   * prints its Code. Ours run other ones, over registers.
+   */
+  async bytecode(method = 'forward', options: GraphOptions = {}): Promise<string> {
+    checkOptions('bytecode', options, { optimized: 'boolean', stage: 'string', passes: 'array' });
+    return this.#text({ type: 'graph', method, options: { ...options, asCode: true } });
+  }
+
+  /**
    * The Python text of a method, as PyTorch prints it (ScriptModule.code is that of `forward`); that of the whole class where no method
    * is named.
    */
@@ -374,7 +383,7 @@ export class ScriptModule {
     question:
       | { type: 'query'; about: 'graph' | 'optimized-graph' | 'schema'; method: string }
       | { type: 'print-python'; method: string | null }
-      | { type: 'graph'; method: string; options: GraphOptions },
+      | { type: 'graph'; method: string; options: GraphOptions & { asCode?: boolean } },
   ): Promise<string> {
     const { id, placement } = this[openFile]();
     return (await placement.client.request('text', { model: id, module: this.#path, ...question })).text;

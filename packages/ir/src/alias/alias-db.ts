@@ -4,7 +4,7 @@ import type { Block } from '../graph/block.ts';
 import { directlyWritten, runsUnseenCode } from './direct-writes.ts';
 import { CressetError } from '../error.ts';
 import type { Graph } from '../graph/graph.ts';
-import { jitLog } from '../jit-options.ts';
+import { jitLog, speaks } from '../jit-options.ts';
 import { type MemoryElement, MemoryLocations } from './memory-dag.ts';
 import { MutableTypes } from '../types/mutable-types.ts';
 import type { Node } from '../graph/node.ts';
@@ -13,6 +13,9 @@ import type { Type } from '../types/type.ts';
 import { unshapedType } from '../types/union-type.ts';
 import type { Value } from '../graph/value.ts';
 import { WrittenTypes } from './written-types.ts';
+
+/** Whether somebody wants to see every analysis: then each pass makes its own, as in PyTorch. */
+const isLogged = (): boolean => speaks('DEBUG', 'alias_analysis');
 
 /**
  * Says which values of a graph may share memory and which nodes write to them, so that passes can move, merge and remove
@@ -41,7 +44,7 @@ export class AliasDb {
   /** That of a graph as it is: the last one that was made, where it is of this graph and nothing has changed since. */
   static of(graph: Graph): AliasDb {
     const last = lastMade?.deref();
-    if (last?.graph === graph && last.#known?.isCurrent()) return last;
+    if (last?.graph === graph && last.#known?.isCurrent() && !isLogged()) return last;
     const made = new AliasDb(graph);
     lastMade = new WeakRef(made);
     return made;
@@ -53,7 +56,7 @@ export class AliasDb {
    * long as no node is put in that writes.
    */
   static lazily(graph: Graph): AliasDb {
-    return new AliasDb(graph, {}, true);
+    return new AliasDb(graph, {}, !isLogged());
   }
 
   #analyze(): AliasFacts {

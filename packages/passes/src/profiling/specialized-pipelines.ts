@@ -15,6 +15,7 @@ import { lowerAutogradOperators } from '../autodiff/lower-autograd-operators.ts'
 import { lowerGradOf } from '../autodiff/lower-grad-of.ts';
 import { specializeAutogradZero } from '../autodiff/specialize-autograd-zero.ts';
 import { setRequiresGrad } from '../autodiff/update-requires-grad.ts';
+import { checkInplace } from '../cleanup/check-inplace.ts';
 import { eliminateCommonSubexpressions } from '../cleanup/common-subexpression-elimination.ts';
 import { poolConstants } from '../cleanup/constant-pooling.ts';
 import { propagateConstants } from '../cleanup/constant-propagation.ts';
@@ -90,6 +91,7 @@ export function runProfilingInsensitiveOptimizations(graph: Graph, options: Opti
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
   step('eliminate dead code', () => eliminateDeadCode(graph));
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
+  checkInplace(graph);
   step('pool constants', () => poolConstants(graph));
   step('peephole', () => peepholeOptimize(graph, { unknownAreNumbers: options.isBackward }));
   step('eliminate dead code', () => eliminateDeadCode(graph));

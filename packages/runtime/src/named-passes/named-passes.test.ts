@@ -230,3 +230,13 @@ describe('propagate_dtype', () => {
     expect(result(call, x, y)).toBe(expected);
   });
 });
+
+it('checks that no function of Python writes to its arguments', () => {
+  const calling = (inplace: number): Graph =>
+    parseIr(`graph(%x : Tensor):
+  %y : Tensor = prim::PythonOp[name="Scale", inplace=${inplace}](%x)
+  return (%y)
+`);
+  passes.check_inplace(calling(0));
+  expect(() => passes.check_inplace(calling(1))).toThrow('inplace Scale not supported in the JIT');
+});

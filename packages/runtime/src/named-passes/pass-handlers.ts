@@ -1,3 +1,4 @@
+import { listCode } from '@cresset/archive';
 import { CressetError, type Graph, type ScriptFunction } from '@cresset/ir';
 import { namedPasses } from '@cresset/passes';
 import type { ScriptObject } from '@cresset/tensor';
@@ -15,7 +16,8 @@ export const passHandlers: RequestHandlers = {
       const { fn, receiver } = model.callee(module, method);
       const graph = startingGraph(model.runner, fn, receiver, options).copy();
       for (const pass of passesNamed(options.passes ?? [])) pass(graph);
-      return { type: 'text', text: graph.copy().toString() } as const;
+      const copy = graph.copy();
+      return { type: 'text', text: options.asCode ? listCode(copy) : copy.toString() } as const;
     });
   },
 };

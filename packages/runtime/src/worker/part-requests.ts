@@ -128,6 +128,8 @@ export interface GraphRequest {
     readonly stage?: string;
     /** Names of passes, in their order. */
     readonly passes?: readonly string[];
+    /** Wants the instructions that it comes to as well. */
+    readonly asCode?: boolean;
   };
 }
 

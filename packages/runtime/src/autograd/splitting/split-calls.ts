@@ -52,10 +52,7 @@ export class SplitCalls {
   }
 
   /** The part of the library that makes plans comes when the first call needs it, and where it cannot be had, the tape does without. */
-  async #codesFor(
-    functions: readonly ScriptFunction[],
-    { parts, keeps, ends }: RecordedModel,
-  ): Promise<CodeProvider> {
+  async #codesFor(functions: readonly ScriptFunction[], { parts, keeps, ends }: RecordedModel): Promise<CodeProvider> {
     await parts.want('executors', 'gradients of calls that are made again');
     const { executors, groupFormulas } = compilerServices<RuntimeServices>();
     if (!executors || !groupFormulas) return tapeCode;
