@@ -6,6 +6,8 @@
 //   --sizes N       each case at so many sizes instead: its own, with its tensors tiled to twice their length, three times, and its own again, two
 //                   calls of each; along one dimension or all of them, as the program takes them (conformance/src/cases/tiling.ts). Every executor with
 //                   all that it records has to give at each size what the program gives as it was compiled, without a device and without recordings
+//   --gradients     gradients instead: what the calls of each case give and the gradients of floats among their arguments, of runs that are recorded, under each
+//                   executor that differentiates groups of operators have to be those with the JIT off, whose operators the tape records one by one
 //   --workers N     processes at a time
 // A case's calls are made three times on one program, so that a program that is watched is specialised, then with other shapes, so that
 // guards fail, and then with its own again; whatever comes of each has to be what comes of the program as it was compiled. On a device,
@@ -19,6 +21,7 @@ const { values, positionals } = parseArgs({
     sample: { type: 'string' },
     device: { type: 'string', default: 'typescript,webassembly,webassembly-relaxed,webassembly-threads,webgpu' },
     sizes: { type: 'string' },
+    gradients: { type: 'boolean', default: false },
     workers: { type: 'string' },
   },
 });
@@ -48,6 +51,22 @@ const failWithoutPasses = new Set(
 if (sizes !== undefined) {
   const executor = executors.filter((each) => each !== 'off').join();
   await compareTiled(corpora, devices, { elements: '1', repeat: '2', sizes, executor, sample, workers });
+  process.exit();
+}
+
+if (values.gradients) {
+  const executor = ['simple', 'profiling', 'bailouts'];
+  for (const corpus of corpora) {
+    for (const device of devices) {
+      const options = ['--check', 'gradients', '--executor', executor.join(), '--repeat', '3'];
+      const results = await runCorpus(corpus, device, options, { sample, workers });
+      const failed = results.filter(({ passed }) => !passed);
+      console.log(`${corpus}, ${device}: gradients of ${results.length - failed.length} of ${results.length} cases`);
+      for (const { id, verdicts = {}, reason } of failed)
+        console.error(`${id}, ${device}: ${reason}; ${JSON.stringify(verdicts)}`);
+      if (failed.length > 0) process.exitCode = 1;
+    }
+  }
   process.exit();
 }
 

@@ -16,6 +16,9 @@ import { jitOptionsOf, type ExecutorSetting, type RunnerSettings, type Tiled } f
 /** Longest reason that is printed; equal beginnings count as one reason. */
 const reasonLength = 110;
 
+/** Derivatives of groups are said in other words than those of their operators: what they come to differs in so many last digits more. */
+const GRADIENT_DIGITS = 16;
+
 /** A failed expectation, as against an error of the program. */
 class Mismatch extends Error {}
 
@@ -55,13 +58,15 @@ export class CaseRunner {
     const executors = [...results.keys()].filter((executor) => executor !== 'off' && results.get(executor)!.passed);
     if (executors.length === 0) return;
     const rounds = roundsWithOtherShapes(this.plans.repeat);
+    const isDifferentiated = this.checks.includes('gradients');
     const repetition = {
       context: this.context,
       plainContext: this.context,
       readFile,
       rounds,
       executors,
-      lastDigits: 2,
+      lastDigits: isDifferentiated ? GRADIENT_DIGITS : 2,
+      isDifferentiated,
     };
     const fail = (executor: ExecutorSetting, reason: string): void => {
       results.set(executor, { ...results.get(executor)!, passed: false, reason: reason.slice(0, reasonLength) });

@@ -71,7 +71,7 @@ export interface GradientCase {
   readonly expected: readonly JsonIValue[];
 }
 
-export type Check = 'output' | 'graph' | 'code' | 'grads' | 'gradcheck';
+export type Check = 'output' | 'graph' | 'code' | 'grads' | 'gradcheck' | 'gradients';
 
 /** Where one case stands: a line of a corpus file. */
 export interface CaseReference {

@@ -24,13 +24,15 @@ import {
   recordedCopies,
   requiresGrad,
 } from '@cresset/runtime/parts/autograd';
-import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
+import { ScriptObject, Tensor, type HostArray, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
 import { argumentFromPython } from './python-argument.ts';
 import { floatsIn, tensorsIn, withReplaced } from '../checks/tensors-within.ts';
 
 /** What was asked of the results of a call. */
 export interface WeightedGradients {
+  /** What the call gave. */
+  readonly output: IValue;
   /** For each result whether it requires a gradient. */
   readonly required: readonly boolean[];
   readonly gradients: readonly (Tensor | null)[];
@@ -48,15 +50,17 @@ export interface Program {
   ): Promise<readonly (Tensor | null)[]>;
   /**
    * The gradients of `leaves`, which are among the inputs, of the sum of all floats that a call returns, each times its weight, as far as
-   * results require gradients; null where none does. The program is given copies to write to.
+   * results require gradients; none where none does. The program is given copies to write to.
+   *
+   * @param weightsOf the weights of the tensor of floats of that number
    */
   weightedGradients(
     entry: string,
     inputs: readonly IValue[],
     kwargs: ReadonlyMap<string, IValue>,
     leaves: readonly Tensor[],
-    weights: readonly Float64Array[],
-  ): Promise<WeightedGradients | null>;
+    weightsOf: (output: number, of: Tensor) => HostArray,
+  ): Promise<WeightedGradients>;
   /** The canonical text of a method's or function's graph, as compiled. */
   graph(entry: string): string;
   /** PyTorch's printed Python of it. */
@@ -228,8 +232,8 @@ class OpenProgram implements Program {
     inputs: readonly IValue[],
     kwargs: ReadonlyMap<string, IValue>,
     leaves: readonly Tensor[],
-    weights: readonly Float64Array[],
-  ): Promise<WeightedGradients | null> {
+    weightsOf: (output: number, of: Tensor) => HostArray,
+  ): Promise<WeightedGradients> {
     const { context } = this.runner;
     for (const leaf of leaves) leaf.requiresGrad = true;
     const copies = await recordedCopies(leaves, context);
@@ -240,16 +244,16 @@ class OpenProgram implements Program {
     const result = await recordedCall(context, (options) => this.runner.callFunction(fn, args, options));
     const wanted = floatsIn(result).map((output, at) => ({
       output,
-      gradient: Tensor.fromArray(weights[at].slice(), output.sizes, output.dtype),
+      gradient: Tensor.fromArray(weightsOf(at, output), output.sizes, output.dtype),
     }));
     const required = wanted.map(({ output }) => requiresGrad(output));
     const roots = wanted.filter((_, at) => required[at]);
-    if (roots.length === 0) return null;
+    if (roots.length === 0) return { output: result, required, gradients: leaves.map(() => null) };
     const outputs = roots.map(({ output }) => output);
     const gradients = roots.map(({ gradient }) => gradient);
     const found = await gradientsOf({ outputs, gradients, inputs: leaves, allowUnused: true }, context);
     await Promise.all(found.map((gradient) => gradient?.storage.toHost()));
-    return { required, gradients: found };
+    return { output: result, required, gradients: found };
   }
 
   graph(entry: string): string {

@@ -1,10 +1,21 @@
 import { applyJitOptions, Complex } from '@cresset/ir';
 import type { RuntimeContextOptions } from '@cresset/runtime';
-import { Dict, isComplex, isFloatingPoint, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import {
+  Dict,
+  isComplex,
+  isFloatingPoint,
+  List,
+  ScriptObject,
+  Tensor,
+  Tuple,
+  type HostArray,
+  type IValue,
+  type ScalarType,
+} from '@cresset/tensor';
 import type { Call, FileReader, ProgramCase } from './case.ts';
 import { decodeIValue } from './ivalue-json.ts';
 import { elementReader } from '../checks/compare.ts';
-import { tensorsIn } from '../checks/tensors-within.ts';
+import { floatsIn, tensorsIn } from '../checks/tensors-within.ts';
 import { openProgram, type Program } from './program.ts';
 import { jitOptionsOf, type ExecutorSetting } from '../runner/runner-settings.ts';
 
@@ -23,6 +34,8 @@ export interface Repetition {
   readonly executors: readonly ExecutorSetting[];
   /** How many times the last digit of its largest number a tensor's numbers may be apart, beside what the case allows. */
   readonly lastDigits: number;
+  /** Whether calls are recorded, and the gradients of floats among their arguments compared beside what they give. */
+  readonly isDifferentiated?: boolean;
 }
 
 /** What a call came to. */
@@ -45,7 +58,7 @@ export const roundsWithOtherShapes = (times: number): readonly Change[] => [
  */
 export async function differencesWhenRepeated(
   json: ProgramCase,
-  { context, plainContext, readFile, rounds, executors, lastDigits }: Repetition,
+  { context, plainContext, readFile, rounds, executors, lastDigits, isDifferentiated = false }: Repetition,
 ): Promise<ReadonlyMap<ExecutorSetting, string>> {
   const differences = new Map<ExecutorSetting, string>();
   const programs = new Map<ExecutorSetting, Program>();
@@ -61,7 +74,9 @@ export async function differencesWhenRepeated(
     for (const [round, change] of rounds.entries()) {
       for (const [at, call] of (json.calls ?? []).entries()) {
         const outcome = (executor: ExecutorSetting): Promise<Outcome> =>
-          underSwitches(executor, () => outcomeOf(programs.get(executor)!, json, call, readFile, change));
+          underSwitches(executor, () =>
+            outcomeOf(programs.get(executor)!, json, call, readFile, change, isDifferentiated),
+          );
         const want = await outcome('off');
         // Without the JIT, work that nothing needs can fail; PyTorch's answer is of a program that leaves it out. There is nothing to compare.
         if ('error' in want && change !== withOneRowLess && call.raises === undefined) return differences;
@@ -89,19 +104,44 @@ export async function outcomeOf(
   call: Call,
   readFile: FileReader,
   change: Change,
+  isDifferentiated = false,
 ): Promise<Outcome> {
   const args = change(await argumentsOf(call, readFile));
   const inputs = args.slice(0, call.inputs.length);
   const named = args.slice(call.inputs.length);
   const kwargs = new Map(Object.keys(call.kwargs ?? {}).map((name, at) => [name, named[at]]));
+  const entry = call.entry ?? json.entry ?? 'forward';
   try {
-    const output = await program.call(call.entry ?? json.entry ?? 'forward', inputs, kwargs);
-    const values = [output, ...args];
+    const values = isDifferentiated
+      ? await differentiated(program, entry, inputs, kwargs)
+      : [await program.call(entry, inputs, kwargs), ...args];
     for (const tensor of values.flatMap(tensorsIn)) await tensor.storage.toHost();
     return { values };
   } catch (error) {
     return { error: (error as Error).message.trim().split('\n').at(-1)! };
   }
+}
+
+/** What a call gives, with the gradients of all floats among its arguments. */
+async function differentiated(
+  program: Program,
+  entry: string,
+  inputs: readonly IValue[],
+  kwargs: ReadonlyMap<string, IValue>,
+): Promise<IValue[]> {
+  const leaves = new Set([...inputs, ...kwargs.values()].flatMap(floatsIn).filter(({ dtype }) => hasArray(dtype)));
+  const { output, gradients } = await program.weightedGradients(entry, inputs, kwargs, [...leaves], weightsOf);
+  return [output, ...gradients];
+}
+
+const hasArray = (dtype: ScalarType): boolean => /^(float32|float64|complex64|complex128)$/.test(dtype);
+
+/** A number of its own for each element; 1 for those of 16 bits. */
+function weightsOf(output: number, { dtype, numel }: Tensor): HostArray {
+  if (!hasArray(dtype)) return new Uint16Array(numel).fill(dtype === 'float16' ? 0x3c00 : 0x3f80);
+  const count = isComplex(dtype) ? 2 * numel : numel;
+  const weights = Float64Array.from({ length: count }, (_, at) => 0.5 + Math.sin(1 + 97 * output + at) / 4);
+  return dtype === 'float32' || dtype === 'complex64' ? Float32Array.from(weights) : weights;
 }
 
 /** The same with so many rows less, in a tensor that has more than those. */

@@ -19,10 +19,11 @@ function program(value: (x: number) => number, slope: ((x: number) => number) | 
   const made = (array: Float64Array): Tensor => Tensor.fromArray(array, [array.length], 'float64');
   const fake: Pick<Program, 'call' | 'weightedGradients'> = {
     call: (_entry, [x]) => Promise.resolve(made(elements(x).map(value))),
-    weightedGradients: (_entry, _inputs, _kwargs, [x], [weights]) =>
-      Promise.resolve(
-        slope && { required: [true], gradients: [made(elements(x).map((each, at) => slope(each) * weights[at]))] },
-      ),
+    weightedGradients: (_entry, _inputs, _kwargs, [x], weightsOf) => {
+      const weights = weightsOf(0, x) as Float64Array;
+      const gradient = slope && made(elements(x).map((each, at) => slope(each) * weights[at]));
+      return Promise.resolve({ output: x, required: [slope !== null], gradients: [gradient] });
+    },
   };
   return fake as Program;
 }

@@ -46,7 +46,7 @@ export async function checkGradients(
   const weights = before.map((values, at) => values.map((_, k) => 0.5 + noise(97 * at + k)));
   const gradientsBy = (chosen: readonly Tensor[]): ReturnType<Program['weightedGradients']> => {
     for (const leaf of leaves) leaf.requiresGrad = false;
-    return program.weightedGradients(entry, inputs, kwargs, chosen, weights);
+    return program.weightedGradients(entry, inputs, kwargs, chosen, (output) => weights[output].slice());
   };
   let checked: readonly Tensor[] = leaves;
   let found = await unlessRefused(gradientsBy(leaves));
@@ -56,7 +56,7 @@ export async function checkGradients(
     if (checked.length === 0) return { unchecked: 'refused by PyTorch' };
     found = await gradientsBy(checked);
   }
-  if (!found) return { unchecked: 'no result has a derivative' };
+  if (!found.required.includes(true)) return { unchecked: 'no result has a derivative' };
   found.required.forEach((isRequired, at) => isRequired || weights[at].fill(0));
   const slopeAlong = async (
     leaf: Tensor,

@@ -45,14 +45,15 @@ export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
   --sizes N             with --tiled: calls of N sizes, one copy longer each, then of the first again (1)
   --suite TEXT          only cases whose suite or id contains TEXT
   --sample N            only N cases, spread evenly
-  --check LIST          of output, graph, code, grads, gradcheck (output)
+  --check LIST          of output, graph, code, grads, gradcheck, gradients (output); the last compares the gradients of floats among the
+                        arguments with the JIT off, wherever --repeat makes calls
   --json FILE           write every result there
   --require P           exit status 1 below P passed cases
   --workers N           processes (one a core)
   --timeout SECONDS     for one case (30)
   --verbose             print every failed case`;
 
-const checks: readonly Check[] = ['output', 'graph', 'code', 'grads', 'gradcheck'];
+const checks: readonly Check[] = ['output', 'graph', 'code', 'grads', 'gradcheck', 'gradients'];
 
 /** Reads the command line; throws with a sentence where it makes no sense. */
 export function readCommandLine(args: readonly string[]): Options {

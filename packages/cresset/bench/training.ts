@@ -137,6 +137,7 @@ type Kind = keyof typeof kinds;
 
 interface Measure {
   readonly launches: number;
+  /** Of the processor, for one call. */
   readonly milliseconds: number;
   /** Of the calls before those, together, with all that was compiled in them. */
   readonly first: number;
@@ -155,9 +156,10 @@ async function measure(
   const call = await kinds[kind](model, subject);
   const batches = sizes.map((size) => subject.batch(size));
   const once = async (at: number): Promise<number> => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     await call(...batches[at % batches.length]);
-    return performance.now() - start;
+    const { user, system } = process.cpuUsage(start);
+    return (user + system) / 1000;
   };
   let first = 0;
   for (let at = 0; at < warmUp; at++) first += await once(at);
@@ -175,7 +177,7 @@ const modes: Readonly<Record<string, GradientMode | undefined>> = {
 };
 
 /**
- * Prints, for each program and what it is asked for, launches of a call, its milliseconds, and those of the first calls together: with every operator
+ * Prints, for each program and what it is asked for, launches of a call, its milliseconds of processor time, and those of the first calls together: with every operator
  * recorded by itself, with groups of operators, and by the rule of the default.
  *
  * @param fixtures the folder that models which are files are in

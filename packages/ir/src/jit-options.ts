@@ -29,7 +29,10 @@ export interface JitOptions {
    * groups of operators alone are guarded, and have fallbacks, as in PyTorch since 1.8.
    */
   readonly bailouts?: boolean | undefined;
-  /** `true` has it form the groups of PyTorch's TensorExpr fuser on the host, where they run operator by operator (`_jit_override_can_fuse_on_cpu`). */
+  /**
+   * `true` has an executor form the groups of PyTorch's fusers, the legacy one's (`simple`) or the TensorExpr fuser's (`profiling`), in place of ours: on a device
+   * each runs in as many kernels as it takes, without one operator by operator (`_jit_override_can_fuse_on_cpu`).
+   */
   readonly fuseOnCpu?: boolean | undefined;
   /**
    * How calls go that take gradients: `operators`, each recorded by itself; `groups` of them, which are differentiated as one and whose both directions are

@@ -34,8 +34,9 @@ import {
   stepsOf,
   type OptimizeOptions,
 } from '../optimization-pipeline.ts';
+import { fuseGraph } from '../fusion/graph-fuser.ts';
 import { fuseGraphLegacy } from '../fusion/legacy/legacy-fuser.ts';
-import { lowerLegacyGroups } from '../fusion/legacy/lower-legacy-groups.ts';
+import { lowerFusedConcats, lowerGroupSizes } from '../fusion/legacy/lower-legacy-groups.ts';
 import { fuseTensorExprs } from '../fusion/tensorexpr/tensorexpr-fuser.ts';
 import { batchMm } from '../fusion/batch-mm.ts';
 import { sinkSizeQueries } from '../fusion/sink-size-queries.ts';
@@ -49,7 +50,7 @@ import { removeProfilingNodes, specializeProfiledTypes } from './profiling-nodes
 import { propagateRequiresGrad } from './requires-grad-analysis.ts';
 
 export interface SpecOptions extends OptimizeOptions {
-  /** Whether tensors of the host can be in groups where there is no device, by PyTorch's rules. */
+  /** Whether tensors of the host can be in groups by PyTorch's rules, which then are made for a device too. */
   readonly fuseOnCpu: boolean;
 }
 
@@ -185,19 +186,38 @@ function differentiateSpecialized(graph: Graph, options: SpecOptions): void {
 }
 
 /**
- * What only this library does, with a graph that is printed before: groups of PyTorch's fusers are run operator by operator, and operators in
- * terms of those that have a function of their own.
+ * What only this library does, with a graph that is printed before: groups of PyTorch's fusers become such as a device runs, which reach no further than
+ * they do, or without one their operators, and what has no function of its own is put in terms of what has one.
  *
  * @param keeps operators that stay as they are
  */
-export function lowerForHost(graph: Graph, options: OptimizeOptions, keeps: (node: Node) => boolean): void {
-  const groups = [...graph.allNodes()].filter(({ kind }) => kind === 'prim::TensorExprGroup');
-  for (const group of groups) unmergeSubgraph(group);
-  const hadLegacyGroups = !options.fuse && lowerLegacyGroups(graph, options.compileDecomposition);
+export function lowerForHost(
+  graph: Graph,
+  options: OptimizeOptions & Partial<SpecOptions>,
+  keeps: (node: Node) => boolean,
+): void {
+  const groups = [...graph.allNodes()].filter(({ kind }) => isGroupOfPyTorch(kind, options));
+  for (const group of groups) {
+    const own = group.g('Subgraph');
+    lowerFusedConcats(own);
+    if (options.fuse) {
+      decomposeOps(own, options.compileDecomposition);
+      fuseGraph(own, options.fuse);
+    }
+    unmergeSubgraph(group);
+  }
+  lowerGroupSizes(graph, options.compileDecomposition);
   // Sizes that were computed for groups alone.
-  if (groups.length > 0 || hadLegacyGroups) eliminateDeadCode(graph);
+  if (groups.length > 0) eliminateDeadCode(graph);
   lowerAutogradOperators(graph);
   decomposeOps(graph, options.compileDecomposition, false, keeps);
+}
+
+function isGroupOfPyTorch(
+  kind: string,
+  { fuse: ownGroups, fuseOnCpu }: OptimizeOptions & Partial<SpecOptions>,
+): boolean {
+  return kind === 'prim::TensorExprGroup' || (kind === 'prim::FusionGroup' && (!ownGroups || fuseOnCpu === true));
 }
 
 /** Groups of PyTorch's older fuser: a tensor of which it is not known where it is may be anywhere. */
@@ -206,13 +226,14 @@ function fuseAsLegacy(graph: Graph, { fuseOnCpu }: SpecOptions): void {
 }
 
 /**
- * What comes last (PyTorch: runNondiffOptimization). For a device, groups are of operators as a device has them; without one, they are PyTorch's.
+ * What comes last (PyTorch: runNondiffOptimization). For a device, groups are of operators as a device has them; without one, or where they were asked for, they
+ * are PyTorch's.
  *
  * @param asPyTorch makes groups by the rules of one of its fusers
  */
-function fuse(graph: Graph, options: OptimizeOptions, asPyTorch: () => void): void {
+function fuse(graph: Graph, options: SpecOptions, asPyTorch: () => void): void {
   const step = stepsOf(graph, options);
-  if (options.fuse) {
+  if (options.fuse && !options.fuseOnCpu) {
     step('sink size queries', () => sinkSizeQueries(graph));
     step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
     runNondiffOptimization(graph, options, step);

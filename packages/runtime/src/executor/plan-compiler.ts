@@ -1,6 +1,12 @@
 import { Graph, type Node, type ScriptFunction } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
-import { decomposeOps, lowerForHost, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
+import {
+  decomposeOps,
+  lowerForHost,
+  type AttributeGuard,
+  type OptimizeOptions,
+  type SpecOptions,
+} from '@cresset/passes';
 import { compileCode, type CodeProvider } from '../interpreter/code/code-compiler.ts';
 import type { Code, CodeSource } from '../interpreter/code/code.ts';
 import type { Callback } from '../interpreter/code/instruction.ts';
@@ -23,7 +29,7 @@ export function planOf(
   executor: GraphExecutor,
   graph: Graph,
   guards: readonly AttributeGuard[],
-  options: OptimizeOptions & { readonly gradEnabled: boolean },
+  options: OptimizeOptions & Partial<SpecOptions> & { readonly gradEnabled: boolean },
   special: SpecialNodes = {},
 ): ExecutionPlan {
   const lowered = graph.copy();

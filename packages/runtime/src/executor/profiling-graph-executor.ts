@@ -138,8 +138,9 @@ export class ProfilingGraphExecutor implements PlanChooser {
   }
 
   #planOf(graph: Graph, special: SpecialNodes = {}): ExecutionPlan {
-    const { options, spec } = this.#family;
-    return planOf(this.executor, graph, this.guards, { ...options, gradEnabled: spec.gradEnabled }, special);
+    const { options, spec, fuseOnCpu } = this.#family;
+    const { gradEnabled } = spec;
+    return planOf(this.executor, graph, this.guards, { ...options, gradEnabled, fuseOnCpu }, special);
   }
 
   #guardOf(node: Node): Callback | undefined {

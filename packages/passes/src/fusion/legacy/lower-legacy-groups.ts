@@ -1,4 +1,4 @@
-import { type Graph, IntType, ListType, type Node, TensorType, unmergeSubgraph, type Value } from '@cresset/ir';
+import { type Graph, IntType, ListType, type Node, TensorType, type Value } from '@cresset/ir';
 import type { OperatorRow } from '@cresset/operators';
 import { inline, insertGraphBefore } from '../../cleanup/inliner.ts';
 import type { DecompositionCompiler } from '../../decomposition/decompose-ops.ts';
@@ -33,14 +33,13 @@ def chunk_sizes(size: List[int], dim: int, chunks: int) -> Tuple[List[int], List
 `,
 };
 
-/**
- * Puts the operators of `prim::FusionGroup` nodes in their place, where nothing runs groups as such, and what computes sizes beside them in
- * terms of operators. Returns whether there were any.
- */
-export function lowerLegacyGroups(graph: Graph, compile: DecompositionCompiler): boolean {
-  const groups = nodesOf(graph, 'prim::FusionGroup');
-  for (const group of groups) unmergeSubgraph(group);
+/** Puts concatenations that groups end with, in their graphs or beside them, in terms of operators. */
+export function lowerFusedConcats(graph: Graph): void {
   for (const concat of nodesOf(graph, 'prim::FusedConcat')) lowerConcat(concat);
+}
+
+/** Puts what computes sizes beside groups in terms of operators. */
+export function lowerGroupSizes(graph: Graph, compile: DecompositionCompiler): void {
   for (const node of nodesOf(graph, 'prim::BroadcastSizes')) {
     const sizes = graph.createList(new ListType(IntType.get()), node.inputs).insertBefore(node).output();
     replaceByBody(node, compile(broadcastSizes), [sizes]);
@@ -51,7 +50,6 @@ export function lowerLegacyGroups(graph: Graph, compile: DecompositionCompiler):
     );
     replaceByBody(node, compile(chunkSizes), [node.input(), ...numbers]);
   }
-  return groups.length > 0;
 }
 
 function nodesOf(graph: Graph, kind: string): Node[] {
