@@ -213,7 +213,7 @@ class OpenProgram implements Program {
     const result = await recordedCall(context, (options) =>
       this.self
         ? this.runner.callOn(this.self, entry, args.slice(1), options)
-        : this.runner.callFunction(fn, args, options),
+        : this.runner.callFunction(fn, args, { ...options, resultToHost: true }),
     );
     const roots = tensorsIn(result)
       .map((output, at) => ({ output, gradient: gradients[at] }))
@@ -241,7 +241,9 @@ class OpenProgram implements Program {
     const fn = this.functionOf(entry);
     const named = new Map([...kwargs].map(([name, value]) => [name, given(value)]));
     const args = this.#bind(fn, inputs.map(given), named);
-    const result = await recordedCall(context, (options) => this.runner.callFunction(fn, args, options));
+    const result = await recordedCall(context, (options) =>
+      this.runner.callFunction(fn, args, { ...options, resultToHost: true }),
+    );
     const wanted = floatsIn(result).map((output, at) => ({
       output,
       gradient: Tensor.fromArray(weightsOf(at, output), output.sizes, output.dtype),

@@ -59,6 +59,12 @@ export function testNeuralShapes(open: () => Promise<ComputeDevice>): void {
       'input',
       () => [random(1, 11, 13, 9), random(11, 9, 4, 3), random(9), ints(2, 2), one, none, 1n, one],
     ],
+    // Places behind the last element come of the bias alone.
+    [
+      'conv_transpose2d',
+      'input',
+      () => [random(1, 12, 31, 29), random(12, 16, 3, 3), random(16), ints(2, 2), none, one, 1n, one],
+    ],
     ['max_pool2d_with_indices', '', () => [random(2, 5, 37, 31), ints(3, 3), ints(2, 2), one, one, true]],
     ['avg_pool2d', '', () => [random(2, 5, 37, 31), ints(5, 3), ints(3, 2), one, true, false, null]],
     ['adaptive_avg_pool2d', '', () => [random(2, 5, 37, 31), ints(7, 6)]],

@@ -114,12 +114,13 @@ export function lowerConvolution(label: string, convolution: Convolution, out: T
   });
 }
 
-/** Whether each output element of a transposed convolution comes of one input element alone. */
-function spreads({ transposed, kernel, stride, padding, dilation, output_padding }: Convolution): boolean {
+/** Whether each output element of a transposed convolution comes of one input element alone, and none of no element at all. */
+function spreads({ transposed, kernel, stride, padding, dilation, inputSize, outputSize }: Convolution): boolean {
   return (
     transposed &&
     kernel.every((size, dim) => size === stride[dim] && (size === 1 || dilation[dim] === 1)) &&
-    [...padding, ...output_padding].every((size) => size === 0)
+    padding.every((size) => size === 0) &&
+    outputSize.every((size, dim) => symEq(size, symMul(inputSize[dim], stride[dim])))
   );
 }
 
