@@ -16,10 +16,15 @@ import { isDifferentiable } from './differentiable-ops.ts';
  * a backward graph of. Gives those nodes (PyTorch: CreateAutodiffSubgraphs).
  *
  * @param threshold groups of fewer nodes are dissolved again
+ * @param keptApart kinds of nodes that are in no group
  */
-export function createAutodiffSubgraphs(graph: Graph, threshold = 2): readonly Node[] {
+export function createAutodiffSubgraphs(
+  graph: Graph,
+  threshold = 2,
+  keptApart: ReadonlySet<string> = new Set(),
+): readonly Node[] {
   const groups: Node[] = [];
-  const slicer = new SubgraphSlicer(AliasDb.of(graph), threshold, groups);
+  const slicer = new SubgraphSlicer(AliasDb.of(graph), threshold, keptApart, groups);
   slicer.buildUp(graph.block);
   slicer.cleanUp(graph.block);
   eliminateCommonSubexpressions(graph);
@@ -39,15 +44,11 @@ const views: ReadonlySet<string> = new Set([
   'aten::expand_as',
 ]);
 
-function mayBeMerged(node: Node): boolean {
-  if (node.kind === KIND) return true;
-  return node.kind !== 'prim::Constant' && !views.has(node.kind) && isDifferentiable(node);
-}
-
 class SubgraphSlicer {
   constructor(
     private readonly aliasDb: AliasDb,
     private readonly threshold: number,
+    private readonly keptApart: ReadonlySet<string>,
     private readonly groups: Node[],
   ) {}
 
@@ -66,6 +67,12 @@ class SubgraphSlicer {
     for (const node of block.nodes()) for (const inner of node.blocks) this.buildUp(inner);
   }
 
+  #mayBeMerged(node: Node): boolean {
+    const { kind } = node;
+    if (kind === KIND) return true;
+    return kind !== 'prim::Constant' && !views.has(kind) && !this.keptApart.has(kind) && isDifferentiable(node);
+  }
+
   /** Stretches between nodes that nothing can be moved across, the last first, where they hold enough to be worth it. */
   #workBlocks(block: Block): (readonly [begin: Node, end: Node])[] {
     const found: (readonly [Node, Node])[] = [];
@@ -73,7 +80,7 @@ class SubgraphSlicer {
     let count = 0;
     let node = end.previous;
     for (; node !== block.paramNode; node = node.previous) {
-      if (mayBeMerged(node)) count++;
+      if (this.#mayBeMerged(node)) count++;
       if (!node.hasSideEffects()) continue;
       if (count >= this.threshold) found.push([node, end]);
       count = 0;
@@ -85,14 +92,14 @@ class SubgraphSlicer {
 
   /** Draws a maker of the node's inputs into its group; gives the node to go on with, and whether there was one. */
   #scan(node: Node, block: Block): readonly [Node, boolean] {
-    if (!mayBeMerged(node)) return [node.previous, false];
+    if (!this.#mayBeMerged(node)) return [node.previous, false];
     const group = node.kind === KIND ? node : createSingletonSubgraphAndUpdateAliasing(node, KIND, this.aliasDb);
     const makers = group.inputs
       .map((input) => input.node)
       .filter((maker) => maker.owningBlock === block && maker !== block.paramNode)
       .sort((a, b) => (a.isAfter(b) ? -1 : 1));
     for (const maker of makers) {
-      if (!mayBeMerged(maker) || !this.aliasDb.moveBeforeTopologicallyValid(maker, group)) continue;
+      if (!this.#mayBeMerged(maker) || !this.aliasDb.moveBeforeTopologicallyValid(maker, group)) continue;
       mergeNodeIntoSubgraphAndUpdateAliasing(maker, group, this.aliasDb);
       return [group, true];
     }

@@ -1,4 +1,4 @@
-import { TensorType, type Graph, type Node, type Value } from '@cresset/ir';
+import { OptionalType, TensorType, type Graph, type Node, type Value } from '@cresset/ir';
 
 const autogradKinds: ReadonlySet<string> = new Set(
   ['Add', 'AllNonZero', 'AllZero', 'AnyNonZero', 'Zero'].map((name) => `prim::Autograd${name}`),
@@ -44,9 +44,19 @@ function sumOf(node: Node, none: Value): Value {
         node,
         [b, none],
         () => a,
-        () => node.owningGraph.insert('aten::add', [a, b, 1n]),
+        () => node.owningGraph.insert('aten::add', [present(a), present(b), 1n]),
       ),
   );
+}
+
+/** A gradient that is not None, whatever its type says: that of an argument which may be None may be so too. */
+function present(value: Value): Value {
+  if (!(value.type instanceof OptionalType)) return value;
+  const graph = value.owningGraph;
+  return graph
+    .insertNode(graph.create('prim::unchecked_unwrap_optional', [value]))
+    .output()
+    .setType(TensorType.get());
 }
 
 /** An If on whether the two are the same. */

@@ -52,6 +52,8 @@ import { propagateRequiresGrad } from './requires-grad-analysis.ts';
 export interface SpecOptions extends OptimizeOptions {
   /** Whether tensors of the host can be in groups by PyTorch's rules, which then are made for a device too. */
   readonly fuseOnCpu: boolean;
+  /** Whether gradients of groups have to be those that autograd gives operator by operator, where PyTorch's JIT gives others. */
+  readonly asAutograd?: boolean;
 }
 
 export interface ProfilingOptions extends SpecOptions {
@@ -106,6 +108,7 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
     options.behavior === 'STATIC'
       ? (type) => type
       : (type) => type.withDim(type.dim).withRequiresGrad(type.requiresGrad);
+  const isRecorded = options.bailouts && needsGradientInProfilingMode(graph.block);
   if (options.bailouts) {
     step('insert guards', () => insertGuards(graph, convert));
     step('eliminate redundant guards', () => eliminateRedundantGuards(graph));
@@ -118,10 +121,12 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
   runOptimization(graph, { ...options, useShapes: true }, step);
   if (!options.bailouts && needsGradientInProfilingMode(graph.block)) {
-    step('differentiate', () => differentiateGroups(graph));
+    step('differentiate', () => differentiateGroups(graph, options));
     return;
   }
   step('forget profiles of fallbacks', () => forgetProfilesOfFallbacks(graph));
+  // Under guards of all tensors derivatives are those of the operators, which stay as they are.
+  if (isRecorded) return;
   if (!options.bailouts) step('specialize types', () => specializeProfiledTypes(graph));
   fuse(graph, options, () => {
     // It leaves types to groups alone, and bailouts check theirs.
@@ -136,9 +141,14 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
   }
 }
 
+/** Operators to which PyTorch's JIT gives other gradients than autograd does: none where two arguments are equal, each of which has half of it there. */
+const OF_OTHER_GRADIENTS: ReadonlySet<string> = new Set(['aten::max', 'aten::min']);
+
+const keptApart = ({ asAutograd }: SpecOptions): ReadonlySet<string> => (asAutograd ? OF_OTHER_GRADIENTS : new Set());
+
 /** Groups of operators that can be differentiated are, under guards (the half of runProfilingOptimizations that is for gradients). */
-function differentiateGroups(graph: Graph): void {
-  for (const group of createAutodiffSubgraphs(graph, NODE_THRESHOLD)) {
+function differentiateGroups(graph: Graph, options: SpecOptions): void {
+  for (const group of createAutodiffSubgraphs(graph, NODE_THRESHOLD, keptApart(options))) {
     if (!guardDifferentiableGraph(group)) continue;
     const gradient = differentiate(group.g('Subgraph'));
     forgetTensorTypes(gradient.f.block);
@@ -174,7 +184,7 @@ export function optimizeForSpec(graph: Graph, options: SpecOptions & { readonly 
 
 /** As {@link differentiateGroups}, where the types of inputs are known: nothing is guarded, and forward graphs are optimised at once. */
 function differentiateSpecialized(graph: Graph, options: SpecOptions): void {
-  for (const group of createAutodiffSubgraphs(graph, NODE_THRESHOLD)) {
+  for (const group of createAutodiffSubgraphs(graph, NODE_THRESHOLD, keptApart(options))) {
     const gradient = differentiate(group.g('Subgraph'));
     propagateInputShapes(gradient.f, options.evaluate);
     runOptimization(gradient.f, { ...options, useShapes: true }, (_name, pass) => pass());

@@ -98,6 +98,27 @@ describe.each(['profiling', 'simple'] as const)('with the executor %s', (executo
     );
   });
 
+  it('an argument that was None has a gradient when it is there', async () => {
+    const program = new RecordedProgram(
+      'return torch.relu(F.linear(x, x, bias)) + 2',
+      executor,
+      new RuntimeContext(),
+      'x, bias: Optional[Tensor]',
+    );
+    for (const bias of [null, leaf([1, 2]), leaf([1, 2]), null]) {
+      const x = leaf([1, 2, 3, 4], [2, 2]);
+      const [result] = await program.call(x, bias);
+      const task = { outputs: [result], gradients: [leaf([1, 2, 3, 4], [2, 2])], inputs: bias ? [x, bias] : [x] };
+      const found = await gradientsOf(task, program.context);
+      expect(found.map((gradient) => numbersOf(gradient))).toEqual(
+        [
+          [17, 24, 29, 42],
+          [4, 6],
+        ].slice(0, found.length),
+      );
+    }
+  });
+
   it('what needs no gradient has none', async () => {
     const program = await optimized(CHAIN);
     const [x, y] = [leaf([1, 2]), leaf([3, 4])];

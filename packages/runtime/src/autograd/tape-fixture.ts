@@ -42,7 +42,7 @@ export class TapedProgram {
   }
 }
 
-/** A program `def f(x, y)` that is recorded as pages have it: by the executor that was chosen. */
+/** A program `def f(x, y)`, or with other parameters, that is recorded as pages have it: by the executor that was chosen. */
 export class RecordedProgram {
   readonly #module: ScriptModule;
   readonly #fn: GraphFunction;
@@ -51,10 +51,11 @@ export class RecordedProgram {
     body: string,
     executor: ExecutorKind | undefined,
     readonly context = new RuntimeContext(),
+    parameters = 'x, y',
   ) {
     applyJitOptions({ executor });
     const lines = body.split('\n').map((line) => `    ${line}\n`);
-    const { unit } = declareScript(`def f(x, y):\n${lines.join('')}`, { filename: 'f', module: 'program' });
+    const { unit } = declareScript(`def f(${parameters}):\n${lines.join('')}`, { filename: 'f', module: 'program' });
     this.#module = new ScriptModule(new ScriptObject(new ClassType('__torch__.Functions')), unit, this.context);
     this.#fn = unit.findFunction('__torch__.f') as GraphFunction;
   }

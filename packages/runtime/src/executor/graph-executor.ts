@@ -24,6 +24,8 @@ export interface RunSpec {
   readonly gradEnabled: boolean;
   /** Who makes its plans, where it is not left to the switches of the compiler. */
   readonly executor?: ExecutorKind | undefined;
+  /** Whether gradients of groups have to be those of their operators. */
+  readonly asAutograd?: boolean;
 }
 
 /** A graph made ready to run. */

@@ -116,6 +116,7 @@ export class ProfilingGraphExecutor implements PlanChooser {
       ...family.options,
       bailouts: family.bailouts,
       fuseOnCpu: family.fuseOnCpu,
+      asAutograd: family.spec.asAutograd ?? false,
       behavior: this.#behavior(),
     });
     const fallbacks = new Map<ScriptFunction, CodeSource>();

@@ -24,7 +24,11 @@ export class SimpleGraphExecutor implements PlanChooser {
     private readonly spec: RunSpec,
     private readonly self: ScriptObject | null,
   ) {
-    this.#options = { ...executor.optimizeOptions(spec, self), fuseOnCpu: jitOptions().fuseOnCpu ?? false };
+    this.#options = {
+      ...executor.optimizeOptions(spec, self),
+      fuseOnCpu: jitOptions().fuseOnCpu ?? false,
+      asAutograd: spec.asAutograd ?? false,
+    };
     this.#graph = executor.graph.copy();
     this.guards = preoptimizeForObject(this.#graph, this.#options);
     this.#specs = new ArgumentSpecCreator(this.#graph);

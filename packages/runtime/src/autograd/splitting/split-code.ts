@@ -18,6 +18,7 @@ export class SplitCode implements CodeProvider {
       maxFusedTensors,
       gradEnabled: context.gradEnabled,
       executor: 'profiling',
+      asAutograd: true,
     }));
   }
 
