@@ -186,6 +186,15 @@ function steps(machine) {
       '--sample',
       '25',
     ]),
+    check('gradients under executors', process.execPath, [
+      'scripts/check-executors.mjs',
+      ...['jit', 'op'].map((corpus) => `../shared/conformance/${corpus}`),
+      '--gradients',
+      '--device',
+      'typescript,webassembly',
+      '--sample',
+      '60',
+    ]),
     check('tiled corpora', process.execPath, [
       'scripts/check-tiled.mjs',
       '--device',
