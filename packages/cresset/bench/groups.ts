@@ -7,6 +7,7 @@ import { received, subjectsIn, type Subject } from './subjects.ts';
 /** Who makes groups, and of what. */
 const ways: Readonly<Record<string, JitOptions>> = {
   ours: {},
+  'ours, by ArgumentSpec': { executor: 'simple' },
   'ours, after profiling': { executor: 'profiling' },
   TensorExpr: { executor: 'profiling', fuseOnCpu: true },
   legacy: { executor: 'simple', fuseOnCpu: true },
