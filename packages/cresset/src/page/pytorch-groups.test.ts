@@ -75,7 +75,7 @@ test('bytecode is a listing of what PyTorch compiles a graph to', async () => {
   const text = await unit.function('f').bytecode();
   expect(text).toMatch(/^graph\(%x\.1 : Tensor,/);
   expect(text.slice(text.indexOf('\n\n') + 2).replaceAll(/ # .*/g, '')).toBe(
-    ('STOREN 1 2,LOAD 2,LOADC 1,OP 0,JF 4,LOAD 1,OP 1,JMP 2,LOAD 1,STORE 3,' + 'DROPR 1,MOVE 3,MOVE 2,LOADC 0,OP 2,RET')
+    'STOREN 1 2,LOAD 2,LOADC 1,OP 0,JF 4,LOAD 1,OP 1,JMP 2,LOAD 1,STORE 3,DROPR 1,MOVE 3,MOVE 2,LOADC 0,OP 2,RET'
       .split(',')
       .map((line, at) => `${at} ${line}\n`)
       .join(''),
