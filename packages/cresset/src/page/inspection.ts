@@ -1,6 +1,7 @@
 import { checkOptions, CressetError } from '@cresset/ir';
 import type { CallProfile, CallRequest, InputExpectations, PassStep, VerificationReport } from '@cresset/runtime';
 import { ARGUMENT_RULES, type ArgumentOptions, type LoadedFile } from './loaded-file.ts';
+import type { GraphOptions } from './script-module.ts';
 import { WireArguments, type Input } from './values/value.ts';
 
 export interface VerifyOptions extends ArgumentOptions {
@@ -62,6 +63,18 @@ export async function passesOf(
   method: string,
 ): Promise<readonly PassStep[]> {
   return (await placement.client.request('passes', { type: 'passes', model: id, module, method })).steps;
+}
+
+/** See `ScriptModule.bytecode`. */
+export async function bytecodeOf(
+  { id, placement }: LoadedFile,
+  module: string,
+  method: string,
+  options: GraphOptions,
+): Promise<string> {
+  checkOptions('bytecode', options, { optimized: 'boolean', stage: 'string', passes: 'array' });
+  const request = { type: 'graph', model: id, module, method, options: { ...options, asCode: true } } as const;
+  return (await placement.client.request('text', request)).text;
 }
 
 /** See `ScriptModule.expectedInputs`. */

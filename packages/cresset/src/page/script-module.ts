@@ -128,8 +128,7 @@ export class ScriptModule {
    * prints its Code. Ours run other ones, over registers.
    */
   async bytecode(method = 'forward', options: GraphOptions = {}): Promise<string> {
-    checkOptions('bytecode', options, { optimized: 'boolean', stage: 'string', passes: 'array' });
-    return this.#text({ type: 'graph', method, options: { ...options, asCode: true } });
+    return (await inspection()).bytecodeOf(this[openFile](), this.#path, method, options);
   }
 
   /**
@@ -383,7 +382,7 @@ export class ScriptModule {
     question:
       | { type: 'query'; about: 'graph' | 'optimized-graph' | 'schema'; method: string }
       | { type: 'print-python'; method: string | null }
-      | { type: 'graph'; method: string; options: GraphOptions & { asCode?: boolean } },
+      | { type: 'graph'; method: string; options: GraphOptions },
   ): Promise<string> {
     const { id, placement } = this[openFile]();
     return (await placement.client.request('text', { model: id, module: this.#path, ...question })).text;
