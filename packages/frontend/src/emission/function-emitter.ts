@@ -48,15 +48,6 @@ import {
 
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** From the callee to the last argument: where a function is said to be called that is compiled meanwhile. */
-function rangeOfCall({ callee, inputs, attributes }: Apply): SourceRange {
-  const { source, start, end } = callee.range;
-  const ends = [...inputs, ...attributes.map(({ value }) => value)]
-    .filter(({ range }) => range.source === source)
-    .map(({ range }) => range.end);
-  return new SourceRange(source, start, Math.max(end, ...ends));
-}
-
 /**
  * Emits a definition into the graph of `fn` and sets its schema (PyTorch: to_ir). Variables are still `prim::Load` and `prim::Store`, and
  * exits from blocks statements, until conversion to SSA.
@@ -344,7 +335,7 @@ class FunctionEmitter implements Emitter {
     }
     const args = this.emitArguments(apply.inputs, true);
     const kwargs = this.emitKeywordArguments(apply.attributes);
-    compilationCallStack.updatePendingRange(rangeOfCall(apply));
+    compilationCallStack.updatePendingRange(apply.range);
     return callee.call({ range: apply.callee.range, fn: this.fn, args, kwargs });
   }
 

@@ -455,8 +455,11 @@ export class ExpressionParser {
       }
     }
     stream.expect(')');
-    const range = stream.isPython ? callee.range : stream.rangeOf(open);
-    return makeApply(range, callee, inputs, attributes);
+    const last = [...inputs, ...attributes.map(({ value }) => value)].reduce(
+      (end, { range }) => Math.max(end, range.end),
+      callee.range.end,
+    );
+    return makeApply(stream.mark(open, callee.range.start, last), callee, inputs, attributes);
   }
 
   #parseArgument(inputs: Expr[], attributes: Attribute[]): void {
