@@ -161,12 +161,15 @@ export class ScriptModule {
     return withMethods(new (this.constructor as typeof ScriptModule)(this.#file, full)) as this;
   }
 
-  /** Names, shapes and dtypes of the parameters, those of modules below among them. A frozen model has none. */
+  /**
+   * Names, shapes and dtypes of the parameters, those of modules below among them. What is tied has the name of its first place only. A frozen
+   * model has none.
+   */
   namedParameters(): readonly TensorSummary[] {
     return this.#tensors('parameter');
   }
 
-  /** Names, shapes and dtypes of the buffers. */
+  /** Names, shapes and dtypes of the buffers, each once as well. */
   namedBuffers(): readonly TensorSummary[] {
     return this.#tensors('buffer');
   }
@@ -390,8 +393,15 @@ export class ScriptModule {
 
   #tensors(kind?: TensorSummary['kind']): readonly TensorSummary[] {
     const below = this.#path === '' ? '' : `${this.#path}.`;
+    const met = new Set<string>();
     return this[openFile]()
-      .summary.tensors.filter((each) => (!kind || each.kind === kind) && each.name.startsWith(below))
+      .summary.tensors.filter(({ kind: own, name, tied = name }) => {
+        if ((kind && own !== kind) || !name.startsWith(below)) return false;
+        // Only a state dict has what is tied in all its places.
+        const isMet = met.has(tied);
+        met.add(tied);
+        return !kind || !isMet;
+      })
       .map((each) => ({ ...each, name: each.name.slice(below.length) }));
   }
 }

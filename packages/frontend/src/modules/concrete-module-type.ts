@@ -14,6 +14,7 @@ import {
   type PythonObject,
 } from '../python/interpreter/entities.ts';
 import { MODULE_INTERNALS, registered } from '../python/interpreter/module-objects.ts';
+import type { Scope } from '../python/interpreter/scope.ts';
 import {
   CastError,
   castToType,
@@ -24,6 +25,7 @@ import {
   type PythonValue,
 } from '../python/python-value.ts';
 import { dottedName } from '../script-type-parser.ts';
+import { annotationText, isTextToPython } from './annotation-text.ts';
 import type { ContainerKind } from './module-value.ts';
 import type { ScriptProgram } from './script-program.ts';
 import { valueForScript } from './script-values.ts';
@@ -114,9 +116,16 @@ export class ConcreteTypeInference {
     this.#addTensors('_buffers', 'buffer');
     const modules: [string, ClassType, PythonObject][] = [];
     for (const [name, each] of this.#registered('_modules')) {
-      if (each === null) this.#add(name, NoneType.get(), 'attribute', null);
-      else modules.push([name, typeOf(each as PythonObject), each as PythonObject]);
-      if (each !== null) this.#added.add(name);
+      const annotated = this.#annotated(name);
+      if (each === null) {
+        this.#add(name, annotated ?? NoneType.get(), 'attribute', null);
+        continue;
+      }
+      if (annotated !== undefined && annotated.kind !== 'InterfaceType') {
+        throw compileError(undefined, `Expected inferred type to be interface type for '${name}'`);
+      }
+      modules.push([name, typeOf(each as PythonObject), each as PythonObject]);
+      this.#added.add(name);
     }
     this.#addConstants();
     this.#add('training', inferType(true), 'attribute', module.attributes.get('training')!);
@@ -162,13 +171,29 @@ export class ConcreteTypeInference {
     this.#added.add(name);
   }
 
-  /** The type that the class says of an attribute. */
+  /** The type that the class says of an attribute; undefined where it says none. Throws an ErrorReport for what is none (PyTorch: ann_to_type). */
   #annotated(name: string): Type | undefined {
     const annotation = this.#annotations.get(name);
     if (annotation === undefined) return undefined;
-    const scope = this.#annotatedIn!.definition!.scope;
+    const { scope } = this.#annotatedIn!.definition!;
+    const type = isTextToPython(annotation, scope) ? undefined : this.#typeOf(annotation, scope);
+    if (type !== undefined) return type;
+    const { python } = this.#program;
+    const text = annotationText(python, annotation, scope);
+    const contained =
+      annotation.kind === 'subscript' && /(^|\.)Optional\[/.test(text) ? annotation.subscripts[0]! : undefined;
+    throw compileError(
+      undefined,
+      contained === undefined
+        ? `Unknown type annotation: '${text}' at `
+        : `Unsupported annotation ${text} could not be resolved because ${annotationText(python, contained, scope)} could not be resolved. At\n`,
+    );
+  }
+
+  #typeOf(annotation: Expr, scope: Scope): Type | undefined {
     try {
-      return makeTypeParser(this.#program.resolverFor(scope)).parseTypeFromExpr(unwrapFinal(annotation));
+      const type = makeTypeParser(this.#program.resolverFor(scope)).parseTypeFromExpr(unwrapFinal(annotation));
+      return ['AnyListType', 'AnyTupleType'].includes(type.kind) ? undefined : type;
     } catch (error) {
       if (!(error instanceof ErrorReport)) throw error;
       return undefined;
@@ -179,7 +204,9 @@ export class ConcreteTypeInference {
     const { python } = this.#program;
     const listed = this.#module.type.find('__constants__');
     const names = new Set(listed === undefined ? [] : [...python.iterate(listed)].map(String));
-    for (const [name, annotation] of this.#annotations) if (isFinal(annotation)) names.add(name);
+    for (const [name, annotation] of this.#annotations) {
+      if (isFinal(annotation) && !isTextToPython(annotation, this.#annotatedIn!.definition!.scope)) names.add(name);
+    }
     for (const name of names) {
       const value = this.#added.has(name) ? undefined : python.getAttributeOrUndefined(this.#module, name);
       if (value === undefined) continue;

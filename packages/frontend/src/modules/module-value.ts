@@ -95,7 +95,7 @@ export class ModuleValue extends SugaredValue {
     if (this.#type.hasAttribute(field) || this.hasAttr(range, fn, field) || this.#type.findProperty(field)) {
       return this.#members.attr(range, fn, field);
     }
-    if (LISTINGS.has(field) || (DICT_LISTINGS.has(field) && isDict(containerKind(this.#type)))) {
+    if (LISTINGS.has(field) || (DICT_LISTINGS.has(field) && containerKind(this.#type) === 'ModuleDict')) {
       return new ModuleListing(() => this.#listing(range, fn, field as ListingMethod));
     }
     const members = membersOf.get(this.#type);
@@ -130,7 +130,6 @@ export class ModuleValue extends SugaredValue {
   override iter(range: SourceRange, fn: GraphFunction): SugaredValue {
     switch (containerKind(this.#type)) {
       case 'ModuleDict':
-      case 'ParameterDict':
         return this.#listing(range, fn, 'keys');
       case 'ModuleList':
       case 'Sequential':
@@ -146,8 +145,8 @@ export class ModuleValue extends SugaredValue {
 
   override asTupleValue(range: SourceRange, fn: GraphFunction): SugaredValue {
     const kind = containerKind(this.#type);
-    if (kind === undefined || isDict(kind)) {
-      throw compileError(range, 'Only ModuleList or Sequential can be used as tuple');
+    if (kind !== 'ModuleList' && kind !== 'Sequential') {
+      throw compileError(range, 'Only ModuleList or Sequential modules can be used as tuple');
     }
     return this.#listing(range, fn, 'values');
   }

@@ -29,6 +29,8 @@ export interface TensorSummary {
   readonly kind: 'parameter' | 'buffer';
   /** Whether it is trained. */
   readonly requiresGrad: boolean;
+  /** Of a tensor that stands in several places, in all but the first: the full name that it has there. */
+  readonly tied?: string;
 }
 
 export interface ModuleSummary {

@@ -399,12 +399,17 @@ export class HostedModel {
 
   #tensors(): TensorSummary[] {
     const found: TensorSummary[] = [];
+    const met = new Map<Tensor, string>();
     for (const [path, { type, slots }] of this.modules) {
-      type.attributes.forEach(({ name, kind }, slot) => {
+      type.attributes.forEach((attribute, slot) => {
+        const { kind } = attribute;
         const value = slots[slot];
         if (kind === 'attribute' || !(value instanceof Tensor)) return;
         const { dtype, sizes, requiresGrad } = value;
-        found.push({ name: path === '' ? name : `${path}.${name}`, dtype, shape: [...sizes], kind, requiresGrad });
+        const name = path === '' ? attribute.name : `${path}.${attribute.name}`;
+        const tied = met.get(value);
+        if (tied === undefined) met.set(value, name);
+        found.push({ name, dtype, shape: [...sizes], kind, requiresGrad, ...(tied !== undefined && { tied }) });
       });
     }
     return found;

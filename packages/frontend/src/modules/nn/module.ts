@@ -1,5 +1,30 @@
 /** `torch.nn.Module`, as far as `__init__` of modules uses it. Its own `__init__` and `__setattr__` are the interpreter's. */
 export const MODULE = `
+class RemovableHandle:
+    def __init__(self, hooks, hook):
+        self.hooks = hooks
+        self.id = max(hooks, default=-1) + 1
+        hooks[self.id] = hook
+
+    def remove(self):
+        self.hooks.pop(self.id, None)
+
+class _IncompatibleKeys:
+    def __init__(self, missing_keys, unexpected_keys):
+        self.missing_keys = missing_keys
+        self.unexpected_keys = unexpected_keys
+
+    def __iter__(self):
+        return iter((self.missing_keys, self.unexpected_keys))
+
+    def __getitem__(self, index):
+        return (self.missing_keys, self.unexpected_keys)[index]
+
+    def __repr__(self):
+        if self.missing_keys or self.unexpected_keys:
+            return f'_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})'
+        return '<All keys matched successfully>'
+
 class Module:
     def register_buffer(self, name, tensor, persistent=True):
         if not isinstance(name, str):
@@ -45,35 +70,63 @@ class Module:
     def register_module(self, name, module):
         self.add_module(name, module)
 
-    def register_forward_hook(self, hook, **options):
-        self._forward_hooks[len(self._forward_hooks)] = hook
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        return self._hooked('_forward_hooks', hook)
 
-    def register_forward_pre_hook(self, hook, **options):
-        self._forward_pre_hooks[len(self._forward_pre_hooks)] = hook
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        return self._hooked('_forward_pre_hooks', hook)
 
-    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        pass
+    def register_full_backward_hook(self, hook, prepend=False):
+        return self._hooked('_backward_hooks', hook)
 
-    def register_load_state_dict_post_hook(self, hook):
-        pass
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        return self._hooked('_backward_hooks', hook)
+
+    def register_state_dict_post_hook(self, hook):
+        return self._hooked('_state_dict_hooks', hook)
 
     def _register_state_dict_hook(self, hook):
-        pass
+        return self._hooked('_state_dict_hooks', hook)
+
+    def register_state_dict_pre_hook(self, hook):
+        return self._hooked('_state_dict_pre_hooks', hook)
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        return self._hooked('_load_state_dict_pre_hooks', functools.partial(hook, self) if with_module else hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def register_load_state_dict_post_hook(self, hook):
+        return self._hooked('_load_state_dict_post_hooks', hook)
+
+    def _hooked(self, kind, hook):
+        return RemovableHandle(getattr(self, kind), hook)
 
     def get_submodule(self, target):
         module = self
-        if target != '':
-            for name in target.split('.'):
-                module = getattr(module, name)
+        for name in target.split('.') if target else []:
+            if not hasattr(module, name):
+                raise AttributeError(f'{module._get_name()} has no attribute \`{name}\`')
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f'\`{name}\` is not an nn.Module')
         return module
 
-    def get_parameter(self, target):
+    def _get_member(self, target, kind, what):
         path, _, name = target.rpartition('.')
-        return getattr(self.get_submodule(path), name)
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f'{module._get_name()} has no attribute \`{name}\`')
+        if name not in getattr(module, kind):
+            raise AttributeError(f'\`{name}\` is not {what}')
+        return getattr(module, name)
+
+    def get_parameter(self, target):
+        return self._get_member(target, '_parameters', 'an nn.Parameter')
 
     def get_buffer(self, target):
-        path, _, name = target.rpartition('.')
-        return getattr(self.get_submodule(path), name)
+        return self._get_member(target, '_buffers', 'a buffer')
 
     def apply(self, fn):
         for module in self.children():
@@ -81,11 +134,29 @@ class Module:
         fn(self)
         return self
 
-    def _apply(self, fn):
+    def _apply(self, fn, recurse=True):
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for value in self._parameters.values():
+            if value is not None:
+                value.data = fn(value)
+        for name, value in self._buffers.items():
+            if value is not None:
+                self._buffers[name] = fn(value)
         return self
 
     def __call__(self, *args, **kwargs):
-        return self.forward(*args, **kwargs)
+        for hook in list(self._forward_pre_hooks.values()):
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*args, **kwargs)
+        for hook in list(self._forward_hooks.values()):
+            changed = hook(self, args, result)
+            if changed is not None:
+                result = changed
+        return result
 
     def forward(self, *input):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
@@ -116,44 +187,121 @@ class Module:
     def children(self):
         return iter([module for _, module in self.named_children()])
 
-    def _named_members(self, kind, prefix='', recurse=True):
-        seen = []
+    def _named_members(self, kind, prefix='', recurse=True, remove_duplicate=True):
+        seen = set()
         found = []
-        for path, module in (self.named_modules(prefix=prefix) if recurse else [(prefix, self)]):
+        for path, module in (self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]):
             for name, value in getattr(module, kind).items():
                 if value is None or id(value) in seen:
                     continue
-                seen.append(id(value))
+                if remove_duplicate:
+                    seen.add(id(value))
                 found.append((path + ('.' if path else '') + name, value))
         return iter(found)
 
     def named_parameters(self, prefix='', recurse=True, remove_duplicate=True):
-        return self._named_members('_parameters', prefix, recurse)
+        return self._named_members('_parameters', prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse=True):
         return iter([value for _, value in self.named_parameters(recurse=recurse)])
 
     def named_buffers(self, prefix='', recurse=True, remove_duplicate=True):
-        return self._named_members('_buffers', prefix, recurse)
+        return self._named_members('_buffers', prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse=True):
         return iter([value for _, value in self.named_buffers(recurse=recurse)])
 
-    def state_dict(self):
-        values = {}
-        for path, module in self.named_modules(remove_duplicate=False):
-            for name, value in list(module._parameters.items()) + list(module._buffers.items()):
-                if value is not None and name not in module._non_persistent_buffers_set:
-                    values[path + ('.' if path else '') + name] = value
-        return values
+    def _own_state(self):
+        lasting = [(name, value) for name, value in self._buffers.items() if name not in self._non_persistent_buffers_set]
+        return {name: value for name, value in list(self._parameters.items()) + lasting if value is not None}
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        for name, value in self._own_state().items():
+            destination[prefix + name] = value if keep_vars else value.detach()
+        if hasattr(self, 'get_extra_state'):
+            destination[prefix + '_extra_state'] = self.get_extra_state()
+
+    def state_dict(self, destination=None, prefix='', keep_vars=False):
+        destination = {} if destination is None else destination
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=prefix + name + '.', keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            changed = hook(self, destination, prefix, {'version': 1})
+            destination = destination if changed is None else changed
+        return destination
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        own = self._own_state()
+        for name, value in own.items():
+            key = prefix + name
+            if key not in state_dict:
+                missing_keys.append(key)
+                continue
+            given = state_dict[key]
+            if not isinstance(given, torch.Tensor):
+                error_msgs.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}')
+                continue
+            if len(value.shape) == 0 and len(given.shape) == 1:
+                given = given[0]
+            if tuple(given.shape) != tuple(value.shape):
+                error_msgs.append(f'size mismatch for {key}: copying a param with shape torch.Size({list(given.shape)}) from checkpoint, the shape in current model is torch.Size({list(value.shape)}).')
+            elif not local_metadata.get('assign_to_params_buffers'):
+                value.copy_(given)
+            elif name in self._parameters:
+                setattr(self, name, given if isinstance(given, Parameter) else Parameter(given, value.requires_grad))
+            else:
+                setattr(self, name, given)
+        extra = prefix + '_extra_state'
+        if hasattr(self, 'set_extra_state'):
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            else:
+                missing_keys.append(extra)
+        for key in state_dict if strict else ():
+            if key.startswith(prefix) and key != extra:
+                first, dot, _ = key[len(prefix):].partition('.')
+                if first not in (self._modules if dot else own):
+                    unexpected_keys.append(key)
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
-        own = self.state_dict()
-        for name, value in state_dict.items():
-            if name in own:
-                own[name].copy_(value)
+        if not isinstance(state_dict, dict):
+            raise TypeError(f'Expected state_dict to be dict-like, got {type(state_dict)}.')
+        missing, unexpected, errors = [], [], []
+
+        def load(module, given, prefix):
+            metadata = {'assign_to_params_buffers': True} if assign else {}
+            module._load_from_state_dict(given, prefix, metadata, True, missing, unexpected, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    below = prefix + name + '.'
+                    load(child, {key: value for key, value in given.items() if key.startswith(below)}, below)
+            keys = _IncompatibleKeys(missing, unexpected)
+            for hook in module._load_state_dict_post_hooks.values():
+                assert hook(module, keys) is None, (
+                    'Hooks registered with \`\`register_load_state_dict_post_hook\`\` are not expected to return new values, '
+                    'if incompatible_keys need to be modified, it should be done inplace.'
+                )
+
+        load(self, dict(state_dict), '')
+        if strict:
+            for what, keys in (('Unexpected', unexpected), ('Missing', missing)):
+                if keys:
+                    quoted = ', '.join(f'"{key}"' for key in keys)
+                    errors.insert(0, f'{what} key(s) in state_dict: {quoted}. ')
+        if errors:
+            listed = '\\n\\t'.join(errors)
+            raise RuntimeError(f'Error(s) in loading state_dict for {self._get_name()}:\\n\\t{listed}')
+        return _IncompatibleKeys(missing, unexpected)
 
     def train(self, mode=True):
+        if not isinstance(mode, bool):
+            raise ValueError('training mode is expected to be boolean')
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -171,13 +319,7 @@ class Module:
         pass
 
     def _converted(self, dtype):
-        for module in self.modules():
-            for members in (module._parameters, module._buffers):
-                for name, value in list(members.items()):
-                    if value is not None and value.is_floating_point():
-                        changed = value.to(dtype)
-                        members[name] = Parameter(changed, value.requires_grad) if members is module._parameters else changed
-        return self
+        return self._apply(lambda value: value.to(dtype) if value.is_floating_point() else value)
 
     def float(self):
         return self._converted(torch.float32)
@@ -191,259 +333,39 @@ class Module:
     def bfloat16(self):
         return self._converted(torch.bfloat16)
 
+    def type(self, dst_type):
+        return self._apply(lambda value: value.to(dst_type))
+
     def to(self, *args, dtype=None, **kwargs):
         for arg in args:
             if isinstance(arg, torch.dtype):
                 dtype = arg
-        return self if dtype is None else self._converted(dtype)
+            elif isinstance(arg, torch.Tensor):
+                dtype = arg.dtype
+        if dtype is None:
+            return self._apply(lambda value: value)
+        if not dtype.is_floating_point:
+            raise TypeError(f'nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}')
+        return self._converted(dtype)
 
     def cuda(self, device=None):
         return self
 
     def cpu(self):
-        return self
+        return self._apply(lambda value: value)
+
+    def to_empty(self, *, device, recurse=True):
+        return self._apply(lambda value: torch.empty_like(value), recurse)
 
     def share_memory(self):
-        return self
+        return self._apply(lambda value: value.share_memory_())
+
+    def compile(self, *args, **kwargs):
+        pass
 
     def extra_repr(self):
         return ''
 
     def _get_name(self):
         return type(self).__name__
-`;
-
-/** What `Sequential` and `ModuleList` do with modules that have numbers for names. */
-const NUMBERED = `    def __setitem__(self, index, module):
-        self._modules[list(self._modules.keys())[index]] = module
-
-    def __delitem__(self, index):
-        names = list(self._modules.keys())
-        for name in (names[index] if isinstance(index, slice) else [names[index]]):
-            del self._modules[name]
-        self._renumber(list(self._modules.values()))
-
-    def _renumber(self, modules):
-        self._modules.clear()
-        for place, module in enumerate(modules):
-            self._modules[str(place)] = module
-
-    def __len__(self):
-        return len(self._modules)
-
-    def __iter__(self):
-        return iter(self._modules.values())
-
-    def append(self, module):
-        self.add_module(str(len(self)), module)
-        return self
-
-    def pop(self, key):
-        module = self[key]
-        del self[key]
-        return module
-`;
-
-/** What holds modules and parameters. */
-export const CONTAINER = `
-class Sequential(Module):
-    def __init__(self, *args):
-        super().__init__()
-        if len(args) == 1 and isinstance(args[0], dict):
-            for key, module in args[0].items():
-                self.add_module(key, module)
-        else:
-            for index, module in enumerate(args):
-                self.add_module(str(index), module)
-
-    def __getitem__(self, index):
-        modules = list(self._modules.values())
-        if isinstance(index, slice):
-            return type(self)(dict(list(self._modules.items())[index]))
-        return modules[index]
-
-${NUMBERED}
-    def __add__(self, other):
-        return Sequential(*(list(self) + list(other)))
-
-    def insert(self, index, module):
-        modules = list(self._modules.values())
-        modules.insert(index, module)
-        self._renumber(modules)
-        return self
-
-    def extend(self, sequential):
-        for layer in sequential:
-            self.append(layer)
-        return self
-
-    def forward(self, input):
-        for module in self:
-            input = module(input)
-        return input
-
-class ModuleList(Module):
-    def __init__(self, modules=None):
-        super().__init__()
-        if modules is not None:
-            self += modules
-
-    def __getitem__(self, index):
-        modules = list(self._modules.values())
-        if isinstance(index, slice):
-            return type(self)(modules[index])
-        if index < -len(modules) or index >= len(modules):
-            raise IndexError(f'index {index} is out of range')
-        return modules[index]
-
-${NUMBERED}
-    def __iadd__(self, modules):
-        return self.extend(modules)
-
-    def __add__(self, other):
-        return type(self)(list(self) + list(other))
-
-    def insert(self, index, module):
-        modules = list(self._modules.values())
-        modules.insert(index, module)
-        self._renumber(modules)
-
-    def extend(self, modules):
-        if not isinstance(modules, Module) and not hasattr(modules, '__iter__'):
-            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
-        for module in modules:
-            self.append(module)
-        return self
-
-class ModuleDict(Module):
-    def __init__(self, modules=None):
-        super().__init__()
-        if modules is not None:
-            self.update(modules)
-
-    def __getitem__(self, key):
-        return self._modules[key]
-
-    def __setitem__(self, key, module):
-        self.add_module(key, module)
-
-    def __delitem__(self, key):
-        del self._modules[key]
-
-    def __len__(self):
-        return len(self._modules)
-
-    def __iter__(self):
-        return iter(self._modules.keys())
-
-    def __contains__(self, key):
-        return key in self._modules
-
-    def clear(self):
-        self._modules.clear()
-
-    def pop(self, key):
-        module = self[key]
-        del self[key]
-        return module
-
-    def keys(self):
-        return self._modules.keys()
-
-    def items(self):
-        return self._modules.items()
-
-    def values(self):
-        return self._modules.values()
-
-    def update(self, modules):
-        if isinstance(modules, (dict, ModuleDict)):
-            modules = modules.items()
-        for key, module in modules:
-            self[key] = module
-
-class ParameterList(Module):
-    def __init__(self, values=None):
-        super().__init__()
-        self._size = 0
-        if values is not None:
-            self.extend(values)
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return ParameterList([self[place] for place in range(len(self))[index]])
-        if index < -self._size or index >= self._size:
-            raise IndexError(f'index {index} is out of range')
-        return getattr(self, str(index % self._size))
-
-    def __setitem__(self, index, value):
-        if isinstance(value, torch.Tensor) and not isinstance(value, Parameter):
-            value = Parameter(value)
-        setattr(self, str(index), value)
-
-    def __len__(self):
-        return self._size
-
-    def __iter__(self):
-        return iter([self[place] for place in range(self._size)])
-
-    def __iadd__(self, values):
-        return self.extend(values)
-
-    def append(self, value):
-        self._size += 1
-        self[self._size - 1] = value
-        return self
-
-    def extend(self, values):
-        for value in values:
-            self.append(value)
-        return self
-
-class ParameterDict(Module):
-    def __init__(self, parameters=None):
-        super().__init__()
-        self._keys = {}
-        if parameters is not None:
-            self.update(parameters)
-
-    def __getitem__(self, key):
-        return getattr(self, key)
-
-    def __setitem__(self, key, value):
-        self._keys[key] = None
-        if isinstance(value, torch.Tensor) and not isinstance(value, Parameter):
-            value = Parameter(value)
-        setattr(self, key, value)
-
-    def __delitem__(self, key):
-        del self._keys[key]
-        delattr(self, key)
-
-    def __len__(self):
-        return len(self._keys)
-
-    def __iter__(self):
-        return iter(list(self._keys.keys()))
-
-    def __contains__(self, key):
-        return key in self._keys
-
-    def keys(self):
-        return list(self._keys.keys())
-
-    def items(self):
-        return [(key, self[key]) for key in self._keys]
-
-    def values(self):
-        return [self[key] for key in self._keys]
-
-    def get(self, key, default=None):
-        return self[key] if key in self else default
-
-    def update(self, parameters):
-        if isinstance(parameters, (dict, ParameterDict)):
-            parameters = parameters.items()
-        for key, value in parameters:
-            self[key] = value
 `;

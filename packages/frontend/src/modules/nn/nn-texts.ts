@@ -1,8 +1,9 @@
 import { ACTIVATION, DISTANCE, DROPOUT } from './activation.ts';
+import { CONTAINER } from './containers.ts';
 import { CHANNELSHUFFLE, CONV, FLATTEN, FOLD, PIXELSHUFFLE, UPSAMPLING } from './convolutions.ts';
 import { INIT, LINEAR, NN_UTILS, SPARSE } from './layers.ts';
 import { LOSS } from './losses.ts';
-import { CONTAINER, MODULE } from './module.ts';
+import { MODULE } from './module.ts';
 import { BATCHNORM, INSTANCENORM, NORMALIZATION } from './normalization.ts';
 import { PADDING, POOLING } from './pooling.ts';
 import { RNN } from './recurrent.ts';
@@ -51,7 +52,10 @@ const FILES: Readonly<Record<string, string>> = {
  * their `forward`. They are run and compiled as what people write is.
  */
 export const NN_TEXTS: Readonly<Record<string, PythonText>> = {
-  module: { path: 'torch.nn.modules.module', text: `from torch.nn.parameter import Parameter\n${MODULE}` },
+  module: {
+    path: 'torch.nn.modules.module',
+    text: `import functools\nfrom torch.nn.parameter import Parameter\n${MODULE}`,
+  },
   init: { path: 'torch.nn.init', text: INIT },
   utils: { path: 'torch.nn.modules.utils', text: NN_UTILS },
   stubs: { path: 'torch.ao.quantization.stubs', text: IMPORTS + STUBS },

@@ -76,16 +76,31 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, self.running_mean if not self.training or self.track_running_stats else None, self.running_var if not self.training or self.track_running_stats else None, self.weight, self.bias, bn_training, exponential_average_factor, self.eps)
 ${checked('_BatchNorm', 'BatchNorm', 1, [2, 3])}${checked('_BatchNorm', 'BatchNorm', 2, [4])}${checked('_BatchNorm', 'BatchNorm', 3, [5])}
 class SyncBatchNorm(_BatchNorm):
-    def __init__(self, ${STATISTICS}=0.1, affine: bool = True, track_running_stats: bool = True, process_group=None, device=None, dtype=None):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+    def __init__(self, ${STATISTICS}=0.1, affine: bool = True, track_running_stats: bool = True, process_group=None, ${REST}):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
 
     def _check_input_dim(self, input):
         if input.dim() < 2:
             raise ValueError(f'expected at least 2D input (got {input.dim()}D input)')
 
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        # No program can ask for other processes, so it is refused as PyTorch refuses it.
+        return input if hasattr(torch._C, '_c10d_init') else super().forward(input)
+
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):
-        return module
+        converted = module
+        if isinstance(module, _BatchNorm):
+            converted = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group, bias=module.bias is not None)
+            for name in ['weight', 'bias'] if module.affine else []:
+                setattr(converted, name, getattr(module, name))
+            for name in ('running_mean', 'running_var', 'num_batches_tracked', 'training'):
+                setattr(converted, name, getattr(module, name))
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return converted
 `;
 
 const dimensionless = (n: number): string => `
@@ -122,6 +137,26 @@ ${[1, 2, 3].map((n) => checked('_InstanceNorm', 'InstanceNorm', n, [n + 1, n + 2
 
 export const NORMALIZATION = `
 ${simpleLayer('LocalResponseNorm', 'size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0', 'F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)')}
+class CrossMapLRN2d(Module):
+    size: int
+    alpha: float
+    beta: float
+    k: float
+
+    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1):
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f'CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.')
+        # It sees as many channels before as behind, whatever the size.
+        seen = 2 * ((self.size + 1) // 2) - 1
+        return F.local_response_norm(input, seen, self.alpha * seen / self.size, self.beta, self.k)
+
 class LayerNorm(Module):
     __constants__ = ['normalized_shape', 'eps', 'elementwise_affine']
     normalized_shape: Tuple[int, ...]

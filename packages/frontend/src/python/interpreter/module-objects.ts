@@ -5,6 +5,20 @@ import { dictOf, setItem } from './containers.ts';
 import { PythonSet, type PythonObject } from './entities.ts';
 import type { Interpreter } from './interpreter.ts';
 
+/** What a module keeps by name, and hooks by number. */
+const DICTS = [
+  '_parameters',
+  '_buffers',
+  '_modules',
+  '_forward_hooks',
+  '_forward_pre_hooks',
+  '_backward_hooks',
+  '_state_dict_hooks',
+  '_state_dict_pre_hooks',
+  '_load_state_dict_pre_hooks',
+  '_load_state_dict_post_hooks',
+];
+
 /** Tensors that are parameters of modules, as `nn.Parameter` made them. */
 const parameters = new WeakSet<Tensor>();
 
@@ -29,22 +43,12 @@ export function registered(module: PythonObject, kind: '_parameters' | '_buffers
 /** `Module.__init__` */
 export function initializeModule(module: PythonObject): void {
   module.attributes.set('training', true);
-  for (const kind of ['_parameters', '_buffers']) module.attributes.set(kind, dictOf([]));
   module.attributes.set('_non_persistent_buffers_set', new PythonSet([]));
-  for (const kind of ['_forward_hooks', '_forward_pre_hooks']) module.attributes.set(kind, dictOf([]));
-  module.attributes.set('_modules', dictOf([]));
+  for (const kind of DICTS) module.attributes.set(kind, dictOf([]));
 }
 
 /** What every module has for itself: none of it is an attribute of the program. */
-export const MODULE_INTERNALS: ReadonlySet<string> = new Set([
-  'training',
-  '_parameters',
-  '_buffers',
-  '_non_persistent_buffers_set',
-  '_forward_hooks',
-  '_forward_pre_hooks',
-  '_modules',
-]);
+export const MODULE_INTERNALS: ReadonlySet<string> = new Set(['training', '_non_persistent_buffers_set', ...DICTS]);
 
 /** PyTorch: Module.__setattr__. */
 export function setModuleAttribute(python: Interpreter, module: PythonObject, name: string, value: PythonValue): void {

@@ -62,7 +62,9 @@ const typing = (python: Interpreter): Members => ({
 const MODULES: Readonly<Record<string, (python: Interpreter) => Members>> = {
   __future__: () =>
     Object.fromEntries(
-      'annotations division print_function absolute_import unicode_literals'.split(' ').map((name) => [name, true]),
+      'annotations division print_function absolute_import unicode_literals'
+        .split(' ')
+        .map((name) => [name, new QualifiedName(`__future__.${name}`)]),
     ),
   typing,
   typing_extensions: typing,

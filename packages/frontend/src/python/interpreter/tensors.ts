@@ -187,7 +187,8 @@ export class TensorOperations {
 
   setAttribute(self: Tensor, name: string, value: PythonValue): void {
     if (name === 'data' && value instanceof Tensor) {
-      this.#method(self, 'copy_', [value], new Map());
+      const { storage, dtype, sizes, strides, storageOffset } = value;
+      Object.assign(self, { storage, dtype, sizes, strides, storageOffset });
     } else if (name === 'requires_grad') {
       self.requiresGrad = value === true;
     }
