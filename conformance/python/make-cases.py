@@ -14,6 +14,7 @@ it refuses.
 import base64
 import importlib.util
 import json
+import multiprocessing
 import pathlib
 import re
 import sys
@@ -98,7 +99,18 @@ def arguments_of(text):
 
 
 def run(source, make, calls, with_state):
-    """What PyTorch makes of it, as JSON."""
+    """What PyTorch makes of it, as JSON. In a process of its own: PyTorch keeps what it once made a type of."""
+    context = multiprocessing.get_context('fork')
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: sender.send(answers(source, make, calls, with_state)))
+    child.start()
+    sender.close()
+    case = receiver.recv()
+    child.join()
+    return case
+
+
+def answers(source, make, calls, with_state):
     case = {}
     name, args, kwargs = arguments_of(make)
     case['make'] = [name, [encoded(each) for each in args], {key: encoded(each) for key, each in kwargs.items()}]

@@ -253,8 +253,7 @@ export class ConcreteTypeInference {
 
   #addFunction(name: string, fn: PythonFunction): void {
     if (fn.def === undefined) {
-      const [file, line] = fn.lambda!.range.fileLineCol()!;
-      this.#failed.set(name, functionFailure(`Expected a single top-level function: ${file}:${line}`));
+      this.#failed.set(name, functionFailure(lambdaMessage(fn)));
       return;
     }
     try {
@@ -283,6 +282,12 @@ export class ConcreteTypeInference {
       return undefined;
     }
   }
+}
+
+/** Why a lambda is not compiled. */
+export function lambdaMessage(fn: PythonFunction): string {
+  const [file, line] = fn.lambda!.range.fileLineCol()!;
+  return `Expected a single top-level function: ${file}:${line}`;
 }
 
 function functionFailure(reason: string): string {

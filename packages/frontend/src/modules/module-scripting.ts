@@ -6,8 +6,16 @@ import { scriptObjectOf } from '../given/scripted-entities.ts';
 import { parsePythonFile } from '../parser/python-parser.ts';
 import type { Def } from '../parser/tree.ts';
 import { MethodWrapper, PythonFunction, type PythonClass, type PythonObject } from '../python/interpreter/entities.ts';
-import type { PythonValue } from '../python/python-value.ts';
-import { attributeValue, ConcreteTypeInference, isSameType, type ConcreteModuleType } from './concrete-module-type.ts';
+import { entriesOf } from '../python/interpreter/containers.ts';
+import { isUninitialized, registered } from '../python/interpreter/module-objects.ts';
+import { pythonTypeName, type PythonValue } from '../python/python-value.ts';
+import {
+  attributeValue,
+  ConcreteTypeInference,
+  isSameType,
+  lambdaMessage,
+  type ConcreteModuleType,
+} from './concrete-module-type.ts';
 import { ModuleMembers } from './module-members.ts';
 import { ModuleSelf } from './module-value.ts';
 import type { ScriptProgram } from './script-program.ts';
@@ -55,11 +63,21 @@ export class ModuleScripter {
   }
 
   #checkInitialized(module: PythonObject): void {
-    if (module.attributes.has('_parameters')) return;
-    throw compileError(
-      module.type.definition?.def.range,
-      `'${module.type.name}' object has no attribute '_parameters'. Did you forget to call super().__init__() in ${module.type.name}.__init__?`,
-    );
+    const { name, definition } = module.type;
+    if (!module.attributes.has('_parameters')) {
+      throw compileError(
+        definition?.def.range,
+        `'${name}' object has no attribute '_parameters'. Did you forget to call super().__init__() in ${name}.__init__?`,
+      );
+    }
+    for (const kind of ['_parameters', '_buffers'] as const) {
+      const lazy = entriesOf(registered(module, kind)).find(([, value]) => isUninitialized(value));
+      if (lazy === undefined) continue;
+      throw compileError(
+        undefined,
+        `'${definition!.scope.module}.${name}' has uninitialized parameters ${lazy[0] as string}. Did you forget to run a forward pass?`,
+      );
+    }
   }
 
   #makeType(concrete: ConcreteModuleType): ClassType {
@@ -156,7 +174,10 @@ export class ModuleScripter {
       ['forward', '_forward_hooks'],
     ] as const) {
       for (const hook of (module.attributes.get(name) as Dict).entries.values() as Iterable<PythonValue>) {
-        if (!(hook instanceof PythonFunction) || hook.def === undefined) continue;
+        if (!(hook instanceof PythonFunction)) {
+          throw compileError(undefined, `'${pythonTypeName(hook)}' object has no attribute '__name__'`);
+        }
+        if (hook.def === undefined) throw compileError(undefined, lambdaMessage(hook));
         const options = {
           prefix: type.qualifiedName,
           resolver: this.#program.resolverFor(hook.scope),

@@ -67,6 +67,7 @@ export class ScriptProgram implements Resolver, PythonHost {
   readonly #scripter: ModuleScripter;
   readonly #compiled = new Map<PythonFunction, readonly GraphFunction[]>();
   readonly #resolvers = new Map<Scope, Resolver>();
+  readonly #within = new Map<PythonClass, NamedType>();
   /** Names of types that are being looked up. */
   readonly #aliases = new Set<string>();
 
@@ -206,8 +207,26 @@ export class ScriptProgram implements Resolver, PythonHost {
   }
 
   typeOf(type: PythonClass): NamedType | undefined {
-    if (type.definition?.scope === this.globals) return this.#typeNamed(type.name);
+    const { definition } = type;
+    if (definition?.scope === this.globals) return this.#typeNamed(type.name);
+    const { enumClass, namedTupleClass } = this.python.special;
+    if (definition !== undefined && type.bases.some((base) => base === enumClass || base === namedTupleClass)) {
+      return this.#typeWithin(type, definition);
+    }
     return type.nativePart('typeOf')?.() as NamedType | undefined;
+  }
+
+  /** Of an enum or a named tuple that stands in a function, or in a file of PyTorch's. */
+  #typeWithin(type: PythonClass, { def, scope }: NonNullable<PythonClass['definition']>): NamedType {
+    let defined = this.#within.get(type);
+    if (defined === undefined) {
+      const isOwn = scope.globals === this.globals;
+      const name = isOwn ? this.qualifiedName(type.name) : `${NAMESPACE}.${scope.module}.${type.name}`;
+      const free = this.unit.getType(name) === undefined ? name : this.unit.mangle(name);
+      defined = new ClassDefiner(this.unit, this.resolverFor(scope)).define(free, def);
+      this.#within.set(type, defined);
+    }
+    return defined;
   }
 
   registerType(type: NamedType): void {
@@ -247,7 +266,7 @@ export class ScriptProgram implements Resolver, PythonHost {
 
   /** `Pair = Tuple[int, int]`, or a class under another name. */
   #aliasedType(name: string, scope: Scope): Type | undefined {
-    const value = scope.find(name);
+    const value = this.#named(name, scope);
     if (value instanceof PythonClass) return this.typeOf(value);
     if (!(value instanceof TypeExpression) || this.#aliases.has(name)) return undefined;
     this.#aliases.add(name);
@@ -259,6 +278,18 @@ export class ScriptProgram implements Resolver, PythonHost {
     } finally {
       this.#aliases.delete(name);
     }
+  }
+
+  /** What a name means, which may have dots. */
+  #named(name: string, scope: Scope): PythonValue | Unusable | undefined {
+    const [root = name, ...fields] = name.split('.');
+    return fields.reduce<PythonValue | Unusable | undefined>(
+      (value, field) =>
+        value === undefined || value instanceof Unusable
+          ? undefined
+          : this.python.getAttributeOrUndefined(value, field),
+      scope.find(root),
+    );
   }
 
   fullName(name: string): string {

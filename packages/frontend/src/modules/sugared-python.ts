@@ -32,8 +32,9 @@ export function toSugared(
   if (value instanceof EnumValue) return new SimpleValue(fn.graphBeingDefined.insertConstant(value, range));
   if (value instanceof PythonFunction) return functionAsValue(program, value);
   if (value instanceof MethodWrapper) return toSugared(program, value.fn, fn, range);
-  if (value instanceof NativeFunction) return value.path === undefined ? undefined : namedValue(value.path, fn, range);
-  if (value instanceof QualifiedName) return namedValue(value.path, fn, range);
+  if (value instanceof NativeFunction)
+    return value.path === undefined ? undefined : namedValue(program, value.path, fn, range);
+  if (value instanceof QualifiedName) return namedValue(program, value.path, fn, range);
   if (value instanceof PythonClass) return classAsValue(program, value);
   if (value instanceof OutsideFunction) return new OutsideFunctionValue(value);
   const scripted = value instanceof PythonEntity ? scriptedValue(value, range) : undefined;
@@ -47,13 +48,39 @@ function isData(value: PythonValue): boolean {
 }
 
 /** Of something that the compiler knows by a name of PyTorch's or Python's. */
-function namedValue(path: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {
+function namedValue(
+  program: ScriptProgram,
+  path: string,
+  fn: GraphFunction,
+  range: SourceRange,
+): SugaredValue | undefined {
   const [root, ...fields] = path.split('.');
   if (/^typing(_extensions)?$/.test(root!) && fields.length === 1) return resolvePythonName(fields[0]!);
   const start = ['torch', 'math', 'cmath', 'collections'].includes(root!)
-    ? new PythonModule(root!)
+    ? new ModuleWithTexts(program, root!)
     : resolvePythonName(root!);
   return start && fields.reduce<SugaredValue>((found, field) => found.attr(range, fn, field), start);
+}
+
+/** A module of PyTorch's or Python's; of `torch.nn.utils`, members are compiled from its texts. */
+class ModuleWithTexts extends PythonModule {
+  readonly #program: ScriptProgram;
+  readonly #path: string;
+
+  constructor(program: ScriptProgram, path: string) {
+    super(path);
+    this.#program = program;
+    this.#path = path;
+  }
+
+  override attr(range: SourceRange, fn: GraphFunction, field: string): SugaredValue {
+    const path = `${this.#path}.${field}`;
+    if (!/^torch\.nn(\.utils|$)/.test(path)) return super.attr(range, fn, field);
+    const value = this.#program.python.torch.attribute(this.#path, field);
+    if (value instanceof QualifiedName) return new ModuleWithTexts(this.#program, path);
+    const sugared = value === undefined ? undefined : toSugared(this.#program, value, fn, range);
+    return sugared ?? super.attr(range, fn, field);
+  }
 }
 
 /** A function of Python's, compiled where it is called; what is left to Python fails there. */

@@ -31,6 +31,12 @@ const NUMBERED = `    def __setitem__(self, index, module):
 
 /** What holds modules and parameters. */
 export const CONTAINER = `
+class Container(Module):
+    def __init__(self, **modules):
+        super().__init__()
+        for name, module in modules.items():
+            self.add_module(name, module)
+
 class Sequential(Module):
     def __init__(self, *args):
         super().__init__()
@@ -231,4 +237,15 @@ class ParameterDict(Module):
             parameters = parameters.items()
         for key, value in parameters:
             self[key] = value
+`;
+
+/** A page has one device. PyTorch compiles none of these. */
+export const DATA_PARALLEL = `
+class DataParallel(Module):
+    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *inputs, **kwargs):
+        return self.module(*inputs, **kwargs)
 `;

@@ -1,41 +1,117 @@
-/** Recurrent layers (PyTorch: torch/nn/modules/rnn.py), for tensors. */
+/** Recurrent layers (PyTorch: torch/nn/modules/rnn.py). */
 
 const sizes = 'input.size(0) if self.batch_first else input.size(1)';
 const directions = '2 if self.bidirectional else 1';
-const MOST =
-  'self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first';
+const SETTINGS = 'self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional';
 
 const zeros = (size: string): string =>
   `torch.zeros(self.num_layers * num_directions, max_batch_size, ${size}, dtype=input.dtype, device=input.device)`;
 
-/** `forward` of layers with one hidden state. */
-const plain = (name: string, run: string): string => `
-    def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tuple[Tensor, Tensor]:
+/** `forward` of tensors and of packed sequences: two methods of the program, with one body. @param state the type of what is handed on */
+const forward = (state: string, body: string): string => `${['Tensor', 'PackedSequence']
+  .map(
+    (input) => `
+    @torch._jit_internal._overload_method
+    def forward(self, input: ${input}, hx: Optional[${state}] = None) -> Tuple[${input}, ${state}]:
+        pass
+`,
+  )
+  .join('')}
+    def forward(self, input, hx=None):
+        self._update_flat_weights()
+        given = input
         num_directions = ${directions}
-        if input.dim() not in (2, 3):
-            raise ValueError(f'${name}: Expected input to be 2D or 3D, got {input.dim()}D instead')
-        is_batched = input.dim() == 3
-        batch_dim = 0 if self.batch_first else 1
-        if not is_batched:
-            input = input.unsqueeze(batch_dim)
-            if hx is not None:
-                if hx.dim() != 2:
-                    raise RuntimeError(f'For unbatched 2-D input, hx should also be 2-D but got {hx.dim()}-D tensor')
-                hx = hx.unsqueeze(1)
+${body}        if isinstance(given, PackedSequence):
+            output_packed = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
+            return output_packed, self.permute_hidden(hidden, unsorted_indices)
         else:
-            if hx is not None and hx.dim() != 3:
-                raise RuntimeError(f'For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor')
-        max_batch_size = ${sizes}
-        if hx is None:
-            hx = ${zeros('self.hidden_size')}
-        self.check_forward_args(input, hx, None)
-${run}        output = result[0]
-        hidden = result[1]
-        if not is_batched:
-            output = output.squeeze(batch_dim)
-            hidden = hidden.squeeze(1)
-        return output, hidden
+            if not is_batched:
+                output = output.squeeze(batch_dim)
+                hidden = ${state === 'Tensor' ? 'hidden.squeeze(1)' : '(hidden[0].squeeze(1), hidden[1].squeeze(1))'}
+            return output, self.permute_hidden(hidden, unsorted_indices)
 `;
+
+/** What it does first with a packed sequence. @param hx lines that make the state where none is given */
+const packedStart = (hx: string): string => `        if isinstance(given, PackedSequence):
+            input, batch_sizes, sorted_indices, unsorted_indices = input
+            max_batch_size = batch_sizes[0]
+            if hx is None:
+${hx}            else:
+                hx = self.permute_hidden(hx, sorted_indices)
+        else:
+            batch_sizes = None
+            sorted_indices = None
+            unsorted_indices = None
+`;
+
+const dimensions = (told: string): string => `            if input.dim() not in (2, 3):
+                raise ValueError(f'${told} instead')
+            is_batched = input.dim() == 3
+            batch_dim = 0 if self.batch_first else 1
+`;
+
+const MADE = `                hx = ${zeros('self.hidden_size')}\n`;
+
+/** `forward` of layers with one hidden state. @param run calls of operators, by what they are given */
+const plain = (told: string, run: (given: string, settings: string) => string): string =>
+  forward(
+    'Tensor',
+    `${packedStart(MADE)}${dimensions(told)}            if not is_batched:
+                input = input.unsqueeze(batch_dim)
+                if hx is not None:
+                    if hx.dim() != 2:
+                        raise RuntimeError(f'For unbatched 2-D input, hx should also be 2-D but got {hx.dim()}-D tensor')
+                    hx = hx.unsqueeze(1)
+            else:
+                if hx is not None and hx.dim() != 3:
+                    raise RuntimeError(f'For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor')
+            max_batch_size = ${sizes}
+            if hx is None:
+${MADE}            else:
+                hx = self.permute_hidden(hx, sorted_indices)
+        self.check_forward_args(input, hx, batch_sizes)
+        if batch_sizes is None:
+${run('input, hx', `${SETTINGS}, self.batch_first`)}        else:
+${run('input, batch_sizes, hx', SETTINGS)}        output = result[0]
+        hidden = result[1]
+`,
+  );
+
+const MADE_TWO = `                h_zeros = ${zeros('real_hidden_size')}
+                c_zeros = ${zeros('self.hidden_size')}
+                hx = (h_zeros, c_zeros)
+`;
+
+const misfit = (
+  kind: string,
+  dims: number,
+): string => `                    if hx[0].dim() != ${dims} or hx[1].dim() != ${dims}:
+                        msg = f'For ${kind} ${dims}-D input, hx and cx should also be ${dims}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors'
+                        raise RuntimeError(msg)
+`;
+
+const LSTM_FORWARD = forward(
+  'Tuple[Tensor, Tensor]',
+  `        real_hidden_size = self.proj_size if self.proj_size > 0 else self.hidden_size
+${packedStart(MADE_TWO)}${dimensions('LSTM: Expected input to be 2D or 3D, got {input.dim()}D')}            if not is_batched:
+                input = input.unsqueeze(batch_dim)
+            max_batch_size = ${sizes}
+            if hx is None:
+${MADE_TWO}                self.check_forward_args(input, hx, batch_sizes)
+            else:
+                if is_batched:
+${misfit('batched', 3)}                else:
+${misfit('unbatched', 2)}                    hx = (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
+                self.check_forward_args(input, hx, batch_sizes)
+                hx = self.permute_hidden(hx, sorted_indices)
+        if batch_sizes is None:
+            result = torch._VF.lstm(input, hx, ${SETTINGS}, self.batch_first)
+        else:
+            result = torch._VF.lstm(input, batch_sizes, hx, ${SETTINGS})
+        output = result[0]
+        hidden = result[1:]
+`,
+);
 
 const cell = (name: string, chunks: number, call: string): string => `
 class ${name}(RNNCellBase):
@@ -66,6 +142,11 @@ const CELL_END = `        if not is_batched:
 const WEIGHTS = 'self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh';
 
 export const RNN = `
+from torch.nn.utils.rnn import PackedSequence
+
+def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    return tensor.index_select(dim, permutation)
+
 class RNNBase(Module):
     __constants__ = ['mode', 'input_size', 'hidden_size', 'num_layers', 'bias', 'batch_first', 'dropout', 'bidirectional', 'proj_size']
     __jit_unused_properties__ = ['all_weights']
@@ -140,13 +221,22 @@ class RNNBase(Module):
             self._flat_weights[self._flat_weights_names.index(attr)] = value
         super().__setattr__(attr, value)
 
-    def _converted(self, dtype):
-        super()._converted(dtype)
+    def _apply(self, fn, recurse=True):
+        super()._apply(fn, recurse)
         self._init_flat_weights()
         return self
 
     def flatten_parameters(self):
         pass
+
+    def _update_flat_weights(self) -> None:
+        if not torch.jit.is_scripting():
+            self._init_flat_weights()
+
+    def permute_hidden(self, hx: Tensor, permutation: Optional[Tensor]) -> Tensor:
+        if permutation is None:
+            return hx
+        return _apply_permutation(hx, permutation)
 
     def reset_parameters(self):
         stdv = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
@@ -202,11 +292,11 @@ class RNN(RNNBase):
             raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__(mode, *args, **kwargs)
 ${plain(
-  'RNN',
-  `        if self.mode == 'RNN_TANH':
-            result = torch._VF.rnn_tanh(input, hx, ${MOST})
-        else:
-            result = torch._VF.rnn_relu(input, hx, ${MOST})
+  'RNN: Expected input to be 2D or 3D, got {input.dim()}D tensor',
+  (given, settings) => `            if self.mode == 'RNN_TANH':
+                result = torch._VF.rnn_tanh(${given}, ${settings})
+            else:
+                result = torch._VF.rnn_relu(${given}, ${settings})
 `,
 )}
 class GRU(RNNBase):
@@ -214,7 +304,10 @@ class GRU(RNNBase):
         if 'proj_size' in kwargs:
             raise ValueError('proj_size argument is only supported for LSTM, not RNN or GRU')
         super().__init__('GRU', *args, **kwargs)
-${plain('GRU', `        result = torch._VF.gru(input, hx, ${MOST})\n`)}
+${plain(
+  'GRU: Expected input to be 2D or 3D, got {input.dim()}D',
+  (given, settings) => `            result = torch._VF.gru(${given}, ${settings})\n`,
+)}
 class LSTM(RNNBase):
     def __init__(self, *args, **kwargs):
         super().__init__('LSTM', *args, **kwargs)
@@ -233,38 +326,11 @@ class LSTM(RNNBase):
         self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), 'Expected hidden[0] size {}, got {}')
         self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), 'Expected hidden[1] size {}, got {}')
 
-    def forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
-        num_directions = ${directions}
-        real_hidden_size = self.proj_size if self.proj_size > 0 else self.hidden_size
-        if input.dim() not in (2, 3):
-            raise ValueError(f'LSTM: Expected input to be 2D or 3D, got {input.dim()}D instead')
-        is_batched = input.dim() == 3
-        batch_dim = 0 if self.batch_first else 1
-        if not is_batched:
-            input = input.unsqueeze(batch_dim)
-        max_batch_size = ${sizes}
-        if hx is None:
-            h_zeros = ${zeros('real_hidden_size')}
-            c_zeros = ${zeros('self.hidden_size')}
-            hx = (h_zeros, c_zeros)
-            self.check_forward_args(input, hx, None)
-        else:
-            if is_batched:
-                if hx[0].dim() != 3 or hx[1].dim() != 3:
-                    raise RuntimeError(f'For batched 3-D input, hx and cx should also be 3-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors')
-            else:
-                if hx[0].dim() != 2 or hx[1].dim() != 2:
-                    raise RuntimeError(f'For unbatched 2-D input, hx and cx should also be 2-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors')
-                hx = (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
-            self.check_forward_args(input, hx, None)
-        result = torch._VF.lstm(input, hx, ${MOST})
-        output = result[0]
-        hidden = result[1:]
-        if not is_batched:
-            output = output.squeeze(batch_dim)
-            hidden = (hidden[0].squeeze(1), hidden[1].squeeze(1))
-        return output, hidden
-
+    def permute_hidden(self, hx: Tuple[Tensor, Tensor], permutation: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
+        if permutation is None:
+            return hx
+        return _apply_permutation(hx[0], permutation), _apply_permutation(hx[1], permutation)
+${LSTM_FORWARD}
 class RNNCellBase(Module):
     __constants__ = ['input_size', 'hidden_size', 'bias']
     input_size: int

@@ -35,6 +35,41 @@ export function isParameter(value: PythonValue | undefined): value is Tensor {
   return value instanceof Tensor && parameters.has(value);
 }
 
+/** Tensors of layers that do not know their sizes yet (PyTorch: UninitializedParameter, UninitializedBuffer). */
+const uninitialized = new WeakSet<Tensor>();
+
+/** Makes one such of a tensor without elements. @param requiresGrad of a parameter; undefined for a buffer */
+export function makeUninitialized(data: Tensor, requiresGrad?: boolean): Tensor {
+  const made = requiresGrad === undefined ? data : makeParameter(data, requiresGrad);
+  uninitialized.add(made);
+  return made;
+}
+
+export function isUninitialized(value: PythonValue): value is Tensor {
+  return value instanceof Tensor && uninitialized.has(value);
+}
+
+/** Gives it elements. */
+export function materialize(tensor: Tensor, data: Tensor): void {
+  setData(tensor, data);
+  uninitialized.delete(tensor);
+}
+
+/** Makes a tensor another one, for all who hold it. */
+export function setData(tensor: Tensor, { storage, dtype, sizes, strides, storageOffset }: Tensor): void {
+  Object.assign(tensor, { storage, dtype, sizes, strides, storageOffset });
+}
+
+/** Tensors that become buffers of the modules which they are given to (PyTorch: Buffer), with whether a state dict has them. */
+const buffers = new WeakMap<Tensor, boolean>();
+
+export function makeBuffer(data: Tensor, persistent: boolean): Tensor {
+  const { sizes, strides, storageOffset } = data;
+  const buffer = data.asStrided(sizes, strides, storageOffset);
+  buffers.set(buffer, persistent);
+  return buffer;
+}
+
 /** What a module has under `_parameters`, `_buffers` or `_modules`. */
 export function registered(module: PythonObject, kind: '_parameters' | '_buffers' | '_modules'): Dict {
   return module.attributes.get(kind) as Dict;
@@ -79,6 +114,10 @@ export function setModuleAttribute(python: Interpreter, module: PythonObject, na
   } else if (ownModules.entries.has(name)) {
     if (value !== null) throw cannotAssign(value, `child module '${name}'`, 'torch.nn.Module');
     setItem(ownModules, name, null);
+  } else if (value instanceof Tensor && buffers.has(value)) {
+    forget();
+    setItem(ownBuffers, name, value);
+    if (!buffers.get(value)) (module.attributes.get('_non_persistent_buffers_set') as PythonSet).items.push(name);
   } else if (ownBuffers.entries.has(name)) {
     if (value !== null && !(value instanceof Tensor)) {
       throw cannotAssign(value, `buffer '${name}'`, 'torch.Tensor');

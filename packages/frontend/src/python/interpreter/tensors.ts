@@ -20,7 +20,7 @@ import { itemsIn, listOf, tupleOf } from './containers.ts';
 import { NativeFunction, PythonEllipsis, PythonIterator, PythonSet, PythonSlice, type Keywords } from './entities.ts';
 import { evaluateGraph } from './graph-evaluation.ts';
 import type { Interpreter } from './interpreter.ts';
-import { isParameter, makeParameter } from './module-objects.ts';
+import { isParameter, isUninitialized, makeParameter, materialize, setData } from './module-objects.ts';
 
 const NOWHERE = new SourceRange(new Source('', '<python>'), 0, 0);
 
@@ -40,6 +40,20 @@ const METHODS: Readonly<Record<string, (self: Tensor, tensors: TensorOperations)
   is_complex: (self) => /complex/.test(self.dtype),
   __len__: (self) => BigInt(self.sizes[0] ?? 0),
 };
+
+/** What a tensor has before it has sizes. */
+const HELD: ReadonlySet<string> = new Set(
+  'dtype device requires_grad requires_grad_ is_leaf grad __class__ is_floating_point to'.split(' '),
+);
+
+const NO_SHAPE =
+  "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to load an uninitialized " +
+  'parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes.';
+
+const noElements = (name: string): string =>
+  `Attempted to use an uninitialized parameter in <method '${name}' of 'torch._C.TensorBase' objects>. This error happens when you are using a \`LazyModule\` ` +
+  'or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call `forward` with a dummy batch to initialize the ' +
+  'parameters before calling torch functions';
 
 /** PyTorch's operators on tensors of the host, called as TorchScript calls them: what is compiled and run is one expression. */
 export class TensorOperations {
@@ -144,6 +158,7 @@ export class TensorOperations {
   }
 
   attribute(self: Tensor, name: string): PythonValue | undefined {
+    if (isUninitialized(self) && !HELD.has(name)) return this.#missing(self, name);
     switch (name) {
       case 'shape':
         return tupleOf(self.sizes.map(BigInt));
@@ -164,6 +179,7 @@ export class TensorOperations {
       case 'device':
       case 'T':
       case 'mT':
+      case 'mH':
       case 'H':
       case 'real':
       case 'imag':
@@ -185,10 +201,21 @@ export class TensorOperations {
     return new NativeFunction(name, (args, kwargs) => this.#method(self, name, args, kwargs));
   }
 
+  /** Of a tensor that has no sizes yet. */
+  #missing(self: Tensor, name: string): PythonValue {
+    if (name === 'shape') throw new PythonError(NO_SHAPE, 'RuntimeError');
+    return new NativeFunction(name, ([sizes, ...rest]) => {
+      if (name !== 'materialize') throw new PythonError(noElements(name), 'ValueError');
+      const shape = typeof sizes === 'bigint' ? listOf([sizes, ...rest]) : sizes!;
+      const dtype = this.#attributeOf(self, 'dtype');
+      materialize(self, this.callNamed('torch.empty', [shape], new Map([['dtype', dtype]])) as Tensor);
+      return null;
+    });
+  }
+
   setAttribute(self: Tensor, name: string, value: PythonValue): void {
     if (name === 'data' && value instanceof Tensor) {
-      const { storage, dtype, sizes, strides, storageOffset } = value;
-      Object.assign(self, { storage, dtype, sizes, strides, storageOffset });
+      setData(self, value);
     } else if (name === 'requires_grad') {
       self.requiresGrad = value === true;
     }

@@ -1,6 +1,6 @@
 import { ErrorReport, CressetError, Source, SourceRange, type GraphFunction } from '@cresset/ir';
 import { DeviceValue, Tensor, Tuple } from '@cresset/tensor';
-import { nnClassFile, NN_TEXTS } from '../../modules/nn/nn-texts.ts';
+import { nnFile, NN_TEXTS } from '../../modules/nn/nn-texts.ts';
 import { parsePythonFile } from '../../parser/python-parser.ts';
 import { PythonError } from '../python-arithmetic.ts';
 import { PythonModule } from '../python-modules.ts';
@@ -16,7 +16,14 @@ import {
   type NativeCall,
 } from './entities.ts';
 import type { Interpreter } from './interpreter.ts';
-import { initializeModule, isParameter, makeParameter } from './module-objects.ts';
+import {
+  initializeModule,
+  isParameter,
+  isUninitialized,
+  makeBuffer,
+  makeParameter,
+  makeUninitialized,
+} from './module-objects.ts';
 import { Scope, Unusable } from './scope.ts';
 import { contextObject } from './standard-library.ts';
 
@@ -28,6 +35,9 @@ const CONSTANT =
 const NN_MODULES: ReadonlySet<string> = new Set(
   'functional init modules utils parameter parallel attention qat quantized intrinsic'.split(' '),
 );
+
+/** Modules in `torch.nn.utils`. */
+const NN_UTILS_MODULES: ReadonlySet<string> = new Set('rnn parametrize parametrizations'.split(' '));
 
 /** Contexts, which are decorators too. */
 const CONTEXTS: ReadonlySet<string> = new Set(
@@ -68,7 +78,8 @@ export class TorchNames {
   /** A member of a module; undefined where it has none of that name. */
   attribute(path: string, name: string): PythonValue | undefined {
     const full = `${path}.${name}`;
-    const known = this.#known.get(full) ?? this.#known.get(name === 'Parameter' ? 'torch.nn.Parameter' : '');
+    const alias = path === 'torch.nn.parameter' || name === 'Parameter' ? `torch.nn.${name}` : '';
+    const known = this.#known.get(full) ?? this.#known.get(alias);
     if (known !== undefined) return known;
     if (!path.startsWith('torch')) return this.#standardMember(path, name);
     if (path === 'torch' && CONSTANT.test(name)) return this.#constant(full);
@@ -103,7 +114,8 @@ export class TorchNames {
   /** What the texts of torch.nn have, wherever PyTorch lets it be taken from. */
   #memberOfText(path: string, name: string): PythonValue | undefined {
     if (!/^torch\.(nn|ao|quantization)\b/.test(path) || path === 'torch.nn.functional') return undefined;
-    const file = path === 'torch.nn.init' ? 'init' : /^\w+$/.test(name) ? nnClassFile(name) : undefined;
+    const alias = path === 'torch.nn.init' && /^[a-z]/.test(name) ? 'init' : undefined;
+    const file = alias ?? (/^\w+$/.test(name) ? nnFile(path, name) : undefined);
     return file === undefined ? undefined : this.#member(file, name);
   }
 
@@ -115,7 +127,7 @@ export class TorchNames {
 
   /** A class of `torch.nn`; undefined where there is none of that name. */
   nnClass(name: string): PythonClass | undefined {
-    const file = nnClassFile(name);
+    const file = nnFile('torch.nn', name);
     const found = file === undefined ? undefined : this.#member(file, name);
     return found instanceof PythonClass ? found : undefined;
   }
@@ -146,6 +158,7 @@ export class TorchNames {
   /** Whether the compiler knows such a name, or it is a module. */
   #exists(path: string, name: string): boolean {
     if (path === 'torch.nn') return NN_MODULES.has(name);
+    if (path === 'torch.nn.utils') return NN_UTILS_MODULES.has(name);
     if (path === 'torch.nn.modules') return /^[a-z]+$/.test(name);
     if (
       /^torch(\.nn|\.ao|\.utils|\.jit|\.cuda|\.backends|\.distributed|\.fx|\.ops|\.autograd|\._\w+|\.compiler|\.overrides|\.types|\.hub|\.amp|\.quantization|\.profiler|\.library|\.onnx|\.mps|\.xpu)*$/.test(
@@ -223,7 +236,21 @@ export class TorchNames {
         'torch.nn.Parameter',
         new PythonClass('Parameter', [tensorClass], { isInstance: isParameter, construct: parameterOf }),
       ],
-      fn('torch.nn.Buffer', ([data]) => data!),
+      ...[true, false].map((isOfParameter): [string, PythonValue] => {
+        const name = isOfParameter ? 'UninitializedParameter' : 'UninitializedBuffer';
+        const isInstance = (value: PythonValue): boolean =>
+          isUninitialized(value) && isParameter(value) === isOfParameter;
+        const construct: NativeCall = ([on], kwargs) => {
+          const dtype = kwargs.get('dtype') ?? null;
+          const data = python.tensors.callNamed('torch.empty', [0n], new Map([['dtype', dtype]])) as Tensor;
+          const requiresGrad = (on ?? kwargs.get('requires_grad') ?? true) === true;
+          return makeUninitialized(data, isOfParameter ? requiresGrad : undefined);
+        };
+        return [`torch.nn.${name}`, new PythonClass(name, [tensorClass], { isInstance, construct })];
+      }),
+      fn('torch.nn.Buffer', ([data, persistent], kwargs) =>
+        makeBuffer(data as Tensor, (persistent ?? kwargs.get('persistent') ?? true) === true),
+      ),
       fn('torch.device', ([device, index]) => {
         if (typeof device !== 'string') return device!;
         return DeviceValue.parse(index === undefined ? device : `${device}:${String(index)}`);
@@ -238,7 +265,6 @@ export class TorchNames {
       fn('torch.is_tensor', ([value]) => value instanceof Tensor),
       fn('torch.get_default_dtype', () => new TorchCode('dtype', 6n)),
       fn('torch.set_default_dtype', () => null),
-      fn('torch.manual_seed', () => null),
       fn('torch.set_float32_matmul_precision', () => null),
       fn('torch.is_grad_enabled', () => true),
       fn('torch.jit.annotate', ([, value]) => value!),
