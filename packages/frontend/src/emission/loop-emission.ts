@@ -1,4 +1,4 @@
-import { IntType, type SourceRange, type Value } from '@cresset/ir';
+import { IntType, SourceRange, type Value } from '@cresset/ir';
 import { emitExprsAssign, validateAssignTargets } from './assignment-emission.ts';
 import { compileError } from '../compilation-error.ts';
 import { emitToBool } from './condition-emission.ts';
@@ -81,11 +81,13 @@ function emitUnrolledLoop(
   length: number,
   emitBody: () => void,
 ): void {
+  const [first] = targets;
+  const place = new SourceRange(range.source, first!.range.start, targets.at(-1)!.range.end);
   withLoopStatus(e, 'in-unrolled-loop', () => {
     // No frame: a variable may be of another type after each round.
     for (let index = 0; index < length; index++) {
       const item = iterable.getitem(range, e.fn, e.materializeInt(BigInt(index), range));
-      emitExprsAssign(e, targets.length > 1 ? [makeTuple(range, targets)] : targets, [item], range, 1);
+      emitExprsAssign(e, targets.length > 1 ? [makeTuple(place, targets)] : targets, [item], place, 1);
       emitBody();
     }
   });

@@ -18,7 +18,6 @@ import type { Emitter } from './emitter.ts';
 import { convertibleToList } from './implicit-conversion.ts';
 import { NamedValue } from '../values/named-value.ts';
 import { SimpleValue } from '../values/simple-value.ts';
-import { SugaredTupleValue } from '../values/sugared-tuple-value.ts';
 import type { SugaredValue } from '../values/sugared-value.ts';
 import type { Expr, SliceExpr, Subscript } from '../parser/tree.ts';
 
@@ -32,7 +31,11 @@ export function emitSubscript(e: Emitter, expr: Subscript, typeHint: Type | unde
     return new SimpleValue(emitMultidimSlicing(e, expr.range, value, expr.subscripts));
   }
   if (first!.kind === 'slice') {
-    if (container.kind() === 'module') return sliceModules(e, container.asTuple(valueRange, e.fn), first!, valueRange);
+    if (container.kind() === 'module') {
+      // PyTorch makes a tuple of the modules: what is taken of it are objects, whose methods have to be named to be called.
+      const modules = container.asTupleValue(valueRange, e.fn).asValue(valueRange, e.fn);
+      return new SimpleValue(emitSlice(e, valueRange, modules, undefined, emitBounds(e, first!)));
+    }
     const value = container.asValue(valueRange, e.fn);
     return new SimpleValue(emitSlice(e, expr.range, value, defaultDim(e, value, expr.range), emitBounds(e, first!)));
   }
@@ -49,25 +52,6 @@ export function emitSubscript(e: Emitter, expr: Subscript, typeHint: Type | unde
     return new SimpleValue(emitMultidimSlicing(e, expr.range, value, expr.subscripts));
   }
   return container.getitem(expr.range, e.fn, indexValue, typeHint);
-}
-
-/** Those of the modules in a container that a slice takes, which has to be known when the program is compiled. */
-function sliceModules(
-  e: Emitter,
-  modules: readonly SugaredValue[],
-  slice: SliceExpr,
-  range: SourceRange,
-): SugaredValue {
-  const { start, stop, step } = emitBounds(e, slice);
-  const numberOf = (bound: Value | undefined): number | undefined => {
-    const value = bound === undefined ? null : constantValue(bound);
-    if (value === null) return undefined;
-    if (typeof value === 'bigint') return Number(value);
-    throw compileError(range, 'Unable to extract constant slice of a module container');
-  };
-  const by = numberOf(step) ?? 1;
-  const taken = modules.slice(numberOf(start), numberOf(stop));
-  return new SugaredTupleValue(taken.filter((_, index) => index % by === 0));
 }
 
 /** Start, end and step of a slice; what is left out is undefined. */

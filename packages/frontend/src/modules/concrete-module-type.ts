@@ -11,7 +11,7 @@ import {
   PythonFunction,
   QualifiedName,
   type PythonClass,
-  type PythonObject,
+  PythonObject,
 } from '../python/interpreter/entities.ts';
 import { MODULE_INTERNALS, registered } from '../python/interpreter/module-objects.ts';
 import type { Scope } from '../python/interpreter/scope.ts';
@@ -311,6 +311,8 @@ function reasonOf(error: CastError, value: PythonValue, isModule: boolean): stri
 function typeNameOf(value: PythonValue): string {
   const name = pythonTypeName(value);
   if (value instanceof Tensor) return 'torch.Tensor';
+  if (value instanceof PythonObject && value.type.native.module !== undefined)
+    return `${value.type.native.module}.${name}`;
   return value instanceof PythonEntity && !(value instanceof NativeFunction) && /^[A-Z]/.test(name)
     ? `__main__.${name}`
     : name;

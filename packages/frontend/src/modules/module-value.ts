@@ -151,10 +151,6 @@ export class ModuleValue extends SugaredValue {
     return this.#listing(range, fn, 'values');
   }
 
-  override asTuple(range: SourceRange, fn: GraphFunction): readonly SugaredValue[] {
-    return this.asTupleValue(range, fn).asTuple(range, fn);
-  }
-
   override len(range: SourceRange, fn: GraphFunction): Value {
     if (containerKind(this.#type) === undefined) {
       return this.#members.attr(range, fn, '__len__').call({ range, fn, args: [], kwargs: [] }).asValue(range, fn);

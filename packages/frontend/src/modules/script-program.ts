@@ -128,6 +128,13 @@ export class ScriptProgram implements Resolver, PythonHost {
     return this.#typeNamed(name);
   }
 
+  /** Whether it is a file of modules: it has classes of them, or functions that make such classes. */
+  get isOfModules(): boolean {
+    const makesClass = (definition: Def | ClassDef): boolean =>
+      definition.kind === 'def' && definition.statements.some(({ kind }) => kind === 'class');
+    return this.moduleClasses.length > 0 || this.#file.definitions.some(makesClass);
+  }
+
   /** Defines the classes that nothing has met so far; those of modules are compiled for the objects that are made. */
   defineClasses(): void {
     for (const name of this.#classes.keys()) this.#typeNamed(name);

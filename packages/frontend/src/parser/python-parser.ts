@@ -78,7 +78,8 @@ export class PythonParser extends Parser {
     const def = { ...super.parseFunction(isMethod, decorators), refusal: this.#refusal };
     this.#functions--;
     this.#refusal = outer;
-    if (isOutermost) this.#addSection(decorators[0]?.range.start ?? def.range.start, def.range.end);
+    // A method is compiled without what its class stands in.
+    if (isOutermost || isMethod) this.#addSection(decorators[0]?.range.start ?? def.range.start, def.range.end);
     return def;
   }
 

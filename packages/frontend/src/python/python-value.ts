@@ -67,7 +67,7 @@ export function pythonRepr(value: PythonValue): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return floatRepr(value);
-  if (typeof value === 'string') return `'${fromByteString(value)}'`;
+  if (typeof value === 'string') return quoted(fromByteString(value));
   if (value instanceof Complex) return complexRepr(value);
   if (value instanceof List) return `[${value.items.map(pythonRepr).join(', ')}]`;
   if (value instanceof Tuple) return tupleRepr(value);
@@ -80,6 +80,12 @@ export function pythonRepr(value: PythonValue): string {
     return `device(type='${value.type}'${value.index === null ? '' : `, index=${value.index}`})`;
   }
   return `<${pythonTypeName(value)}>`;
+}
+
+function quoted(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+  return `${quote}${escaped.replaceAll(quote, `\\${quote}`)}${quote}`;
 }
 
 /** `str(value)` */

@@ -121,7 +121,7 @@ export class FunctionProgram extends SourceProgram {
         given,
       });
       // A file of modules is Python: of its functions and other classes those are compiled that a module uses, or somebody calls.
-      if (program.moduleClasses.length === 0) {
+      if (!program.isOfModules) {
         program.defineClasses();
         functions.forEach((fn) => fn.ensureDefined());
       }

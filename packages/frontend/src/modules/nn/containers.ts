@@ -1,5 +1,10 @@
 /** What `Sequential` and `ModuleList` do with modules that have numbers for names. */
-const NUMBERED = `    def __setitem__(self, index, module):
+const NUMBERED = `    def _at(self, index):
+        if not -len(self) <= index < len(self):
+            raise IndexError(f'index {index} is out of range')
+        return list(self._modules.values())[index]
+
+    def __setitem__(self, index, module):
         self._modules[list(self._modules.keys())[index]] = module
 
     def __delitem__(self, index):
@@ -48,10 +53,9 @@ class Sequential(Module):
                 self.add_module(str(index), module)
 
     def __getitem__(self, index):
-        modules = list(self._modules.values())
         if isinstance(index, slice):
             return type(self)(dict(list(self._modules.items())[index]))
-        return modules[index]
+        return self._at(index)
 
 ${NUMBERED}
     def __add__(self, other):
@@ -80,12 +84,9 @@ class ModuleList(Module):
             self += modules
 
     def __getitem__(self, index):
-        modules = list(self._modules.values())
         if isinstance(index, slice):
-            return type(self)(modules[index])
-        if index < -len(modules) or index >= len(modules):
-            raise IndexError(f'index {index} is out of range')
-        return modules[index]
+            return type(self)(list(self._modules.values())[index])
+        return self._at(index)
 
 ${NUMBERED}
     def __iadd__(self, modules):
@@ -100,7 +101,7 @@ ${NUMBERED}
         self._renumber(modules)
 
     def extend(self, modules):
-        if not isinstance(modules, Module) and not hasattr(modules, '__iter__'):
+        if not hasattr(modules, '__iter__'):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         for module in modules:
             self.append(module)

@@ -160,7 +160,8 @@ function attributeOfWrapper(wrapper: MethodWrapper, name: string): PythonValue |
 export function setAttribute(python: Interpreter, value: PythonValue, name: string, given: PythonValue): void {
   if (value instanceof PythonObject) {
     const setter = value.type.find('__setattr__');
-    if (setter instanceof PythonFunction) python.call(setter, [value, name, given]);
+    const isOwn = setter instanceof NativeFunction && setter !== python.object.members.get('__setattr__');
+    if (setter instanceof PythonFunction || isOwn) python.call(setter, [value, name, given]);
     else setOwnAttribute(python, value, name, given);
   } else if (value instanceof PythonClass) {
     value.members.set(name, given);

@@ -310,9 +310,6 @@ export class Builtins {
     add('iter', ([value]) => new PythonIterator(python.iterate(value!)[Symbol.iterator]()));
     add('next', ([iterator, ...otherwise]) => {
       try {
-        // What a generator in brackets gives is a list here.
-        if (iterator instanceof List && iterator.items.length > 0) return itemsIn(iterator)[0]!;
-        if (iterator instanceof List) throw new PythonError('', 'StopIteration');
         return python.call(python.getAttribute(iterator!, '__next__'), []);
       } catch (error) {
         if (otherwise.length > 0 && python.isExceptionNamed(error, 'StopIteration')) return otherwise[0]!;
@@ -321,35 +318,31 @@ export class Builtins {
     });
     add('enumerate', ([values, start], kwargs) => {
       const first = (start ?? kwargs.get('start') ?? 0n) as bigint;
-      return listOf([...python.iterate(values!)].map((value, at) => tupleOf([first + BigInt(at), value])));
+      return lazily(function* () {
+        let at = first;
+        for (const value of python.iterate(values!)) yield tupleOf([at++, value]);
+      });
     });
-    add('zip', (args) => {
-      const columns = args.map((arg) => [...python.iterate(arg)]);
-      const length = columns.length === 0 ? 0 : Math.min(...columns.map((column) => column.length));
-      return new PythonIterator(
-        Array.from({ length }, (_, at) => tupleOf(columns.map((column) => column[at]!))).values(),
-      );
-    });
-    add('map', ([fn, ...args]) => {
-      const columns = args.map((arg) => [...python.iterate(arg)]);
-      const length = Math.min(...columns.map((column) => column.length));
-      return new PythonIterator(
-        Array.from({ length }, (_, at) =>
-          python.call(
-            fn!,
-            columns.map((column) => column[at]!),
-          ),
-        ).values(),
-      );
-    });
-    add('filter', ([fn, values]) => {
-      const keeps = (value: PythonValue): boolean => python.isTruthy(fn === null ? value : python.call(fn!, [value]));
-      return new PythonIterator([...python.iterate(values!)].filter(keeps).values());
-    });
+    add('zip', (args) => lazily(() => rowsOf(python, args, tupleOf)));
+    add('map', ([fn, ...args]) => lazily(() => rowsOf(python, args, (row) => python.call(fn!, row))));
+    add('filter', ([fn, values]) =>
+      lazily(function* () {
+        for (const value of python.iterate(values!)) {
+          if (python.isTruthy(fn === null ? value : python.call(fn!, [value]))) yield value;
+        }
+      }),
+    );
     add('reversed', ([values]) => new PythonIterator([...python.iterate(values!)].toReversed().values()));
     add('sorted', ([values], kwargs) => listOf(python.sorted([...python.iterate(values!)], kwargs)));
-    add('any', ([values]) => [...python.iterate(values!)].some((value) => python.isTruthy(value)));
-    add('all', ([values]) => [...python.iterate(values!)].every((value) => python.isTruthy(value)));
+    for (const [name, ends] of [
+      ['any', true],
+      ['all', false],
+    ] as const) {
+      add(name, ([values]) => {
+        for (const value of python.iterate(values!)) if (python.isTruthy(value) === ends) return ends;
+        return !ends;
+      });
+    }
     add('sum', ([values, start], kwargs) =>
       [...python.iterate(values!)].reduce(
         (sum, item) => python.binary('+', sum, item),
@@ -386,6 +379,29 @@ export class Builtins {
       const [a, b] = name === 'min' ? [item, best] : [best, item];
       return isLess(python, measure(a), measure(b)) ? item : best;
     });
+  }
+}
+
+/** An iterator whose values are computed as they are asked for. */
+export function lazily(values: () => Iterator<PythonValue>): PythonIterator {
+  return new PythonIterator(values());
+}
+
+/** What several give side by side, for as long as all of them have something. */
+function* rowsOf(
+  python: Interpreter,
+  columns: readonly PythonValue[],
+  make: (row: PythonValue[]) => PythonValue,
+): Generator<PythonValue> {
+  const iterators = columns.map((column) => python.iterate(column)[Symbol.iterator]());
+  while (iterators.length > 0) {
+    const row: PythonValue[] = [];
+    for (const iterator of iterators) {
+      const next = iterator.next();
+      if (next.done === true) return;
+      row.push(next.value);
+    }
+    yield make(row);
   }
 }
 

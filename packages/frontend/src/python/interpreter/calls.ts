@@ -13,6 +13,7 @@ import {
   QualifiedName,
   type Keywords,
 } from './entities.ts';
+import { generate, isGenerator } from './generators.ts';
 import type { Interpreter } from './interpreter.ts';
 import { Scope } from './scope.ts';
 
@@ -42,13 +43,14 @@ function callFunction(
   args: readonly PythonValue[],
   kwargs: Keywords,
 ): PythonValue {
-  const yielded: PythonValue[] = [];
-  const scope = new Scope(fn.scope, 'function', fn.scope.module, { owner: fn.owner, self: args[0], yielded });
+  const scope = new Scope(fn.scope, 'function', fn.scope.module, { owner: fn.owner, self: args[0] });
   bind(fn, args, kwargs, scope);
+  if (fn.def !== undefined && isGenerator(fn.def)) {
+    return new PythonIterator(generate(python, fn.def.statements, scope) as Iterator<PythonValue>);
+  }
   return python.deeper(() => {
     if (fn.lambda !== undefined) return python.evaluate(fn.lambda, scope);
     const exit = python.execute(fn.def!.statements, scope);
-    if (yielded.length > 0) return new PythonIterator(yielded.values());
     return typeof exit === 'object' ? exit.returned : null;
   });
 }
@@ -107,6 +109,22 @@ function wasOrWere(count: number): string {
   return count === 1 ? 'was' : 'were';
 }
 
+/** Throws a PythonError for a class that leaves methods of `ABC` to those derived from it. */
+function checkAbstract(python: Interpreter, type: PythonClass): void {
+  const base = python.standardMembers('abc')!.entries.get('ABC') as PythonValue as PythonClass;
+  if (!type.isSubclassOf(base)) return;
+  const names = new Set(type.mro.flatMap(({ members }) => [...members.keys()]));
+  const abstract = [...names].filter((name) => isAbstract(type.find(name))).sort();
+  if (abstract.length === 0) return;
+  const methods = `method${abstract.length === 1 ? '' : 's'} ${abstract.join(', ')}`;
+  throw new PythonError(`Can't instantiate abstract class ${type.name} with abstract ${methods}`);
+}
+
+function isAbstract(member: PythonValue | undefined): boolean {
+  const fn = member instanceof MethodWrapper ? member.fn : member;
+  return fn instanceof PythonFunction && fn.attributes.has('__isabstractmethod__');
+}
+
 /** Makes an object and runs its `__init__`. */
 function instantiate(
   python: Interpreter,
@@ -117,7 +135,12 @@ function instantiate(
   const { construct } = type.native;
   if (construct !== undefined) return construct(args, kwargs);
   const allocate = type.nativePart('allocate');
-  const object = allocate === undefined ? new PythonObject(type) : allocate(type);
+  const maker = type.find('__new__');
+  const made = maker instanceof PythonFunction ? python.call(maker, [type, ...args], kwargs) : undefined;
+  const isOwn = made === undefined || (made instanceof PythonObject && made.type.isSubclassOf(type));
+  if (!isOwn) return made;
+  checkAbstract(python, type);
+  const object = made ?? (allocate === undefined ? new PythonObject(type) : allocate(type));
   const init = type.find('__init__');
   if (init !== undefined) python.call(init, [object, ...args], kwargs);
   else if (args.length + kwargs.size > 0) throw new PythonError(`${type.name}() takes no arguments`);

@@ -10,8 +10,12 @@ const fieldClass = new PythonClass('Field', []);
 /** What the module `dataclasses` has. */
 export function dataclassMembers(python: Interpreter): Readonly<Record<string, PythonValue | NativeCall>> {
   return {
-    dataclass: ([type]) => {
-      const decorate = (each: PythonValue): PythonValue => addMethods(python, each as PythonClass);
+    dataclass: ([type], kwargs) => {
+      const decorate = (each: PythonValue): PythonValue => {
+        const made = addMethods(python, each as PythonClass);
+        if (kwargs.get('frozen') === true) freeze(python, made);
+        return made;
+      };
       return type === undefined ? new NativeFunction('dataclass', ([each]) => decorate(each!)) : decorate(type);
     },
     field: (_args, kwargs) => {
@@ -77,6 +81,28 @@ function addMethods(python: Interpreter, type: PythonClass): PythonClass {
     return `${type.name}(${texts.join(', ')})`;
   });
   return type;
+}
+
+/** Takes from objects of a class that their fields are changed: only `__init__` gives them values. */
+function freeze(python: Interpreter, type: PythonClass): void {
+  const set = python.object.members.get('__setattr__')!;
+  const init = type.members.get('__init__') as NativeFunction;
+  const made = new WeakSet<PythonObject>();
+  type.members.set(
+    '__setattr__',
+    new NativeFunction('__setattr__', ([self, name, value]) => {
+      if (!made.has(self as PythonObject)) return python.call(set, [self!, name!, value!]);
+      throw new PythonError(`cannot assign to field '${name as string}'`, 'AttributeError');
+    }),
+  );
+  type.members.set(
+    '__init__',
+    new NativeFunction('__init__', (args, kwargs) => {
+      const result = init.call(args, kwargs);
+      made.add(args[0] as PythonObject);
+      return result;
+    }),
+  );
 }
 
 function initialize(

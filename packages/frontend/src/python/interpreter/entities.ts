@@ -74,6 +74,8 @@ export class MethodWrapper extends PythonEntity {
 
 /** What a class has besides what Python says of it. */
 export interface NativeClass {
+  /** The module of Python that has it, where it is none of the builtins. */
+  readonly module?: string;
   /** Makes a value of a class that Python has no `__init__` of. */
   readonly construct?: NativeCall;
   /** Whether a value that is no object of Python's is one of this class. */

@@ -5,7 +5,7 @@ import type { Apply, BinOp, Expr, SliceExpr, Subscript, Var } from '../../parser
 import { PythonError } from '../python-arithmetic.ts';
 import type { PythonValue } from '../python-value.ts';
 import { dictOf, entriesOf, listOf, setItem, tupleOf } from './containers.ts';
-import { ELLIPSIS, PythonFunction, PythonSet, PythonSlice, TypeExpression } from './entities.ts';
+import { ELLIPSIS, PythonFunction, PythonIterator, PythonSet, PythonSlice, TypeExpression } from './entities.ts';
 import { formatFields } from './formatting.ts';
 import type { Interpreter } from './interpreter.ts';
 import { addToSet } from './operations.ts';
@@ -54,12 +54,10 @@ function evaluate(python: Interpreter, expr: Expr, scope: Scope): PythonValue {
     case 'apply':
       return call(python, expr, scope);
     case 'list-comp':
-      return listOf(
-        comprehension(python, [expr.elt], [clauseOf(expr.target, expr.iter)], scope).map(([item]) => item!),
-      );
+      return itemsOf(python, expr, [expr.elt], [clauseOf(expr.target, expr.iter)], scope);
     case 'dict-comp':
       return dictOf(
-        comprehension(python, [expr.key, expr.value], [clauseOf(expr.target, expr.iter)], scope).map(
+        [...comprehension(python, [expr.key, expr.value], [clauseOf(expr.target, expr.iter)], scope)].map(
           ([key, value]) => [key!, value!] as const,
         ),
       );
@@ -91,34 +89,21 @@ function evaluateForm(python: Interpreter, form: PythonForm, scope: Scope, expr:
     case 'set':
       return new PythonSet(items(python, form.inputs, scope).reduce<PythonValue[]>(addToSet, []));
     case 'comprehension': {
-      const found = comprehension(python, form.parts, form.clauses, scope);
+      if (form.of === 'list') return itemsOf(python, expr, form.parts, form.clauses, scope);
+      const found = [...comprehension(python, form.parts, form.clauses, scope)];
       if (form.of === 'dict') return dictOf(found.map(([key, value]) => [key!, value!] as const));
-      const values = found.map(([item]) => item!);
-      return form.of === 'list' ? listOf(values) : new PythonSet(values.reduce<PythonValue[]>(addToSet, []));
+      return new PythonSet(found.map(([item]) => item!).reduce<PythonValue[]>(addToSet, []));
     }
     case 'formatted':
       return formatFields(python, form.parts, scope);
     case 'bytes':
       return form.text;
     case 'suspension':
-      return suspension(python, form, scope);
+      if (form.keyword === 'await') return form.value === undefined ? null : python.evaluate(form.value, scope);
+      throw new PythonError(`'${form.keyword}' within an expression is not supported here`, 'SyntaxError');
     case 'expansion':
       throw new PythonError(`${expr.range.text()} stands in a call or a dict only`, 'SyntaxError');
   }
-}
-
-/** A generator runs to its end when it is called: nothing else happens meanwhile. */
-function suspension(
-  python: Interpreter,
-  { keyword, value }: Extract<PythonForm, { kind: 'suspension' }>,
-  scope: Scope,
-): PythonValue {
-  const frame = scope.call;
-  if (frame === undefined) throw new PythonError(`'${keyword}' outside function`, 'SyntaxError');
-  const given = value === undefined ? null : python.evaluate(value, scope);
-  if (keyword === 'await') return given;
-  frame.yielded.push(...(keyword === 'yield' ? [given] : python.iterate(given)));
-  return null;
 }
 
 /** The values of parameters that are not given. */
@@ -225,27 +210,41 @@ function clauseOf(target: Expr, iter: Expr): ComprehensionClause {
   return { target, iter, conditions: [] };
 }
 
+/** A list, or a generator where the comprehension stands in no brackets of its own or in round ones. */
+function itemsOf(
+  python: Interpreter,
+  { range }: Expr,
+  parts: readonly Expr[],
+  clauses: readonly ComprehensionClause[],
+  scope: Scope,
+): PythonValue {
+  const items = comprehension(python, parts, clauses, scope);
+  const first = function* (): Generator<PythonValue> {
+    for (const [item] of items) yield item!;
+  };
+  const isGenerator = range.start === parts[0]!.range.start || range.source.text[range.start] === '(';
+  return isGenerator ? new PythonIterator(first()) : listOf(first());
+}
+
 /** The values of the parts, one after the other, for all that the clauses go over. */
-function comprehension(
+function* comprehension(
   python: Interpreter,
   parts: readonly Expr[],
   clauses: readonly ComprehensionClause[],
   outer: Scope,
-): PythonValue[][] {
+): Generator<PythonValue[]> {
   const scope = new Scope(outer, 'comprehension', outer.module);
-  const results: PythonValue[][] = [];
-  const go = (at: number): void => {
+  function* go(at: number): Generator<PythonValue[]> {
     const clause = clauses[at];
     if (clause === undefined) {
-      results.push(parts.map((part) => python.evaluate(part, scope)));
+      yield parts.map((part) => python.evaluate(part, scope));
       return;
     }
     for (const item of python.iterate(python.evaluate(clause.iter, scope))) {
       python.step();
       python.assign(clause.target, item, scope);
-      if (clause.conditions.every((condition) => python.isTruthy(python.evaluate(condition, scope)))) go(at + 1);
+      if (clause.conditions.every((condition) => python.isTruthy(python.evaluate(condition, scope)))) yield* go(at + 1);
     }
-  };
-  go(0);
-  return results;
+  }
+  yield* go(0);
 }

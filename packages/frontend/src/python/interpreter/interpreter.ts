@@ -378,6 +378,14 @@ export class Interpreter {
       const method = value.type.find('__str__');
       if (method !== undefined) return this.call(new BoundMethod(value, method), []) as string;
       const args = value.attributes.get('args');
+      // An exception of a key shows the key.
+      if (
+        args instanceof Tuple &&
+        args.items.length === 1 &&
+        value.type.isSubclassOf(this.builtin('KeyError') as PythonClass)
+      ) {
+        return this.repr(args.items[0]!);
+      }
       if (args instanceof Tuple)
         return args.items.length === 1 ? this.text(args.items[0]!) : args.items.length === 0 ? '' : this.repr(args);
     }

@@ -178,7 +178,7 @@ export function iterateOver(python: Interpreter, value: PythonValue): Iterable<P
   if (value instanceof PythonSet) return [...value.items];
   if (value instanceof Dict) return [...value.entries.keys()];
   if (typeof value === 'string') return value;
-  if (value instanceof PythonIterator) return { [Symbol.iterator]: () => value.iterator };
+  if (value instanceof PythonIterator) return remaining(value);
   if (value instanceof Tensor) return python.tensors.rows(value);
   if (value instanceof PythonClass) {
     const members = value.nativePart('getAttribute')?.('__members__');
@@ -194,6 +194,11 @@ export function iterateOver(python: Interpreter, value: PythonValue): Iterable<P
     if (value.type.find('__next__') !== undefined) return viaNext(python, value);
   }
   throw new PythonError(`'${pythonTypeName(value)}' object is not iterable`);
+}
+
+/** What an iterator has left: one who stops early leaves the rest to others. */
+function remaining({ iterator }: PythonIterator): Iterable<PythonValue> {
+  return { [Symbol.iterator]: () => ({ next: () => iterator.next() }) };
 }
 
 function* viaNext(python: Interpreter, value: PythonValue): Iterable<PythonValue> {

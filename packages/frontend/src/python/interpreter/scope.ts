@@ -11,8 +11,6 @@ export interface Frame {
   /** The class that the function was defined in. */
   readonly owner: PythonClass | undefined;
   readonly self: PythonValue | undefined;
-  /** What a generator has given. */
-  readonly yielded: PythonValue[];
 }
 
 /** Names with their values: those of a file, a class's body, a call or a comprehension. */

@@ -1,12 +1,13 @@
 import type { Dict } from '@cresset/tensor';
 import { PythonError } from '../python-arithmetic.ts';
-import type { PythonValue } from '../python-value.ts';
+import type { PythonEntity, PythonValue } from '../python-value.ts';
 import { dictOf, entriesOf, listOf, tupleOf } from './containers.ts';
 import { copyOf } from './copying.ts';
 import { dataclassMembers } from './dataclasses.ts';
 import {
   MethodWrapper,
   NativeFunction,
+  NO_KEYWORDS,
   PythonClass,
   PythonFunction,
   PythonIterator,
@@ -17,7 +18,7 @@ import {
 } from './entities.ts';
 import type { Interpreter } from './interpreter.ts';
 import { mathMembers } from './math-module.ts';
-import { isCallable } from './builtins.ts';
+import { isCallable, lazily } from './builtins.ts';
 
 type Members = Readonly<Record<string, PythonValue | NativeCall>>;
 
@@ -104,14 +105,44 @@ const MODULES: Readonly<Record<string, (python: Interpreter) => Members>> = {
     },
     wraps: () => new NativeFunction('wraps', same),
     update_wrapper: same,
-    lru_cache: ([value]) => (value !== undefined && isCallable(value) ? value : new NativeFunction('lru_cache', same)),
-    cache: same,
+    lru_cache: ([value]) =>
+      value !== undefined && isCallable(value)
+        ? remembering(python, value)
+        : new NativeFunction('lru_cache', ([fn]) => remembering(python, fn!)),
+    cache: ([fn]) => remembering(python, fn!),
     total_ordering: same,
     singledispatch: same,
     cached_property: ([fn]) => new MethodWrapper('cached_property', fn!),
   }),
   itertools: (python) => ({
-    chain: (args) => new PythonIterator(args.flatMap((arg) => [...python.iterate(arg)]).values()),
+    chain: new PythonClass('chain', [python.object], {
+      construct: (args) => chained(python, args),
+      getAttribute: (name) =>
+        name === 'from_iterable'
+          ? new NativeFunction(name, ([values]) => chained(python, [...python.iterate(values!)]))
+          : undefined,
+    }),
+    count: ([start = 0n, step = 1n]) =>
+      lazily(function* () {
+        for (let at = start; ; at = python.binary('+', at, step)) yield at;
+      }),
+    cycle: ([values]) =>
+      lazily(function* () {
+        const items = [...python.iterate(values!)];
+        while (items.length > 0) yield* items;
+      }),
+    takewhile: ([fn, values]) =>
+      lazily(function* () {
+        for (const value of python.iterate(values!)) {
+          if (!python.isTruthy(python.call(fn!, [value]))) return;
+          yield value;
+        }
+      }),
+    starmap: ([fn, values]) =>
+      lazily(function* () {
+        for (const row of python.iterate(values!)) yield python.call(fn!, [...python.iterate(row)]);
+      }),
+    combinations: ([values, size]) => listOf(choicesOf([...python.iterate(values!)], Number(size)).map(tupleOf)),
     product: (args, kwargs) => {
       const times = Number((kwargs.get('repeat') as bigint | undefined) ?? 1n);
       const columns = Array.from({ length: times }, () => args.map((arg) => [...python.iterate(arg)])).flat();
@@ -121,12 +152,21 @@ const MODULES: Readonly<Record<string, (python: Interpreter) => Members>> = {
           .map(tupleOf),
       );
     },
-    repeat: ([value, times = 0n]) => listOf(new Array<PythonValue>(Number(times)).fill(value!)),
+    repeat: ([value, times]) =>
+      lazily(function* () {
+        for (let at = 0n; times === undefined || at < (times as bigint); at++) yield value!;
+      }),
     islice: ([values, ...bounds]) => {
-      const [start, stop] = bounds.length > 1 ? [Number(bounds[0]), bounds[1]] : [0, bounds[0]];
-      return new PythonIterator(
-        [...python.iterate(values!)].slice(start, stop === null ? undefined : Number(stop)).values(),
-      );
+      const [start = null, stop = null, step = null] = bounds.length > 1 ? bounds : [null, bounds[0]!];
+      return lazily(function* () {
+        let at = 0;
+        const end = stop === null ? Infinity : Number(stop);
+        if (end === 0) return;
+        for (const value of python.iterate(values!)) {
+          if (at >= Number(start ?? 0n) && (at - Number(start ?? 0n)) % Number(step ?? 1n) === 0) yield value;
+          if (++at >= end) return;
+        }
+      });
     },
     accumulate: ([values]) => {
       let total: PythonValue | undefined;
@@ -162,8 +202,8 @@ const MODULES: Readonly<Record<string, (python: Interpreter) => Members>> = {
   abc: (python) => ({
     ABC: new PythonClass('ABC', [python.object]),
     ABCMeta: python.builtin('type')!,
-    abstractmethod: same,
-    abstractproperty: ([fn]) => new MethodWrapper('property', fn!),
+    abstractmethod: markAbstract,
+    abstractproperty: ([fn]) => new MethodWrapper('property', markAbstract([fn!], NO_KEYWORDS)),
   }),
   enum: (python) => ({
     Enum: python.builtin('Enum')!,
@@ -213,7 +253,8 @@ const MODULES: Readonly<Record<string, (python: Interpreter) => Members>> = {
   contextlib: (python) => ({
     nullcontext: () => contextObject(python),
     suppress: () => contextObject(python),
-    contextmanager: same,
+    contextmanager: ([fn]) =>
+      new NativeFunction('contextmanager', (args, kwargs) => contextOf(python, python.call(fn!, args, kwargs))),
   }),
   inspect: () => ({
     isfunction: ([value]) => value instanceof PythonFunction,
@@ -227,6 +268,55 @@ const MODULES: Readonly<Record<string, (python: Interpreter) => Members>> = {
   json: () => ({}),
   re: () => ({}),
 };
+
+const markAbstract: NativeCall = ([member]) => {
+  const fn = member instanceof MethodWrapper ? member.fn : member;
+  if (fn instanceof PythonFunction) fn.attributes.set('__isabstractmethod__', true);
+  return member!;
+};
+
+function chained(python: Interpreter, parts: readonly PythonValue[]): PythonValue {
+  return lazily(function* () {
+    for (const part of parts) yield* python.iterate(part);
+  });
+}
+
+/** All choices of so many items, in order. */
+function choicesOf(items: readonly PythonValue[], size: number): PythonValue[][] {
+  if (size === 0) return [[]];
+  return items.flatMap((item, at) => choicesOf(items.slice(at + 1), size - 1).map((rest) => [item, ...rest]));
+}
+
+/** A function that computes nothing twice. */
+function remembering(python: Interpreter, fn: PythonValue): PythonValue {
+  const known: { readonly given: readonly PythonValue[]; readonly result: PythonValue }[] = [];
+  return new NativeFunction('lru_cache', (args, kwargs) => {
+    const given = [...args, ...[...kwargs].flat()];
+    const isSame = (value: PythonValue, at: number): boolean =>
+      value === given[at] || python.binary('==', value, given[at]!) === true;
+    const met = known.find((each) => each.given.length === given.length && each.given.every(isSame));
+    if (met !== undefined) return met.result;
+    const result = python.call(fn, args, kwargs);
+    known.push({ given, result });
+    return result;
+  });
+}
+
+/** A context that a generator makes: it runs to its `yield` before the block, and on from there behind it. */
+function contextOf(python: Interpreter, made: PythonValue): PythonValue {
+  const { iterator } = made as PythonIterator;
+  const type = new PythonClass('_GeneratorContextManager', [python.object]);
+  type.members.set('__enter__', new NativeFunction('__enter__', () => iterator.next().value as PythonValue));
+  type.members.set(
+    '__exit__',
+    new NativeFunction('__exit__', ([, , reason]) => {
+      if (reason === null || reason === undefined) iterator.next();
+      else iterator.throw!(new PythonError(python.text(reason), reason as PythonEntity));
+      return reason !== null;
+    }),
+  );
+  return new PythonObject(type);
+}
 
 function partial(python: Interpreter, fn: PythonValue, first: readonly PythonValue[], given: Keywords): PythonValue {
   const made = new PythonObject(partialClass);
@@ -243,7 +333,7 @@ function partial(python: Interpreter, fn: PythonValue, first: readonly PythonVal
 }
 
 /** What `functools.partial` makes: calling one calls what it holds. */
-const partialClass = new PythonClass('partial', []);
+const partialClass = new PythonClass('partial', [], { module: 'functools' });
 partialClass.members.set(
   '__call__',
   new NativeFunction('__call__', ([self, ...args], kwargs) =>

@@ -1,6 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import { Dict, List } from '@cresset/tensor';
-import type { PythonStatementForm } from '../../parser/python-tree.ts';
+import type { ExceptionHandler, PythonStatementForm } from '../../parser/python-tree.ts';
 import type { Assign, AugAssign, Def, Expr, For, Stmt, While, With } from '../../parser/tree.ts';
 import { PythonError } from '../python-arithmetic.ts';
 import type { PythonValue } from '../python-value.ts';
@@ -204,7 +204,7 @@ function decorated(python: Interpreter, decorators: readonly Expr[], value: Pyth
 // ---- control flow
 
 function executeLoop(python: Interpreter, loop: For | While, orElse: readonly Stmt[], scope: Scope): Exit {
-  const runs = loop.kind === 'for' ? forRuns(python, loop, scope) : whileRuns(python, loop, scope);
+  const runs = runsOf(python, loop, scope);
   while (runs()) {
     python.step();
     const exit = python.execute(loop.body, scope);
@@ -212,6 +212,11 @@ function executeLoop(python: Interpreter, loop: For | While, orElse: readonly St
     if (exit !== undefined && exit !== 'continue') return exit;
   }
   return python.execute(orElse, scope);
+}
+
+/** Whether a loop goes on, asked before each time; of `for`, that gives its targets the next value. */
+export function runsOf(python: Interpreter, loop: For | While, scope: Scope): () => boolean {
+  return loop.kind === 'for' ? forRuns(python, loop, scope) : whileRuns(python, loop, scope);
 }
 
 function whileRuns(python: Interpreter, { cond }: While, scope: Scope): () => boolean {
@@ -229,14 +234,15 @@ function forRuns(python: Interpreter, { targets, itrs }: For, scope: Scope): () 
   };
 }
 
-function executeWith(python: Interpreter, { targets, body }: With, scope: Scope): Exit {
+/** Enters the contexts of a `with`. @returns leaves them, with the exception that ended their block; true where one of them takes it */
+export function enterContexts(python: Interpreter, { targets }: With, scope: Scope): (reason: PythonValue) => boolean {
   const managers = targets.map(({ target, variable }) => {
     const manager = python.evaluate(target, scope);
     const entered = python.call(python.getAttribute(manager, '__enter__'), []);
     if (variable !== undefined) scope.set(variable.name.name, entered);
     return manager;
   });
-  const leave = (reason: PythonValue): boolean =>
+  return (reason) =>
     managers
       .toReversed()
       .map((manager) =>
@@ -245,9 +251,13 @@ function executeWith(python: Interpreter, { targets, body }: With, scope: Scope)
         ),
       )
       .some(Boolean);
+}
+
+function executeWith(python: Interpreter, statement: With, scope: Scope): Exit {
+  const leave = enterContexts(python, statement, scope);
   let exit: Exit;
   try {
-    exit = python.execute(body, scope);
+    exit = python.execute(statement.body, scope);
   } catch (error) {
     if (leave(python.exceptionOf(error))) return undefined;
     throw error;
@@ -267,12 +277,8 @@ function executeTry(
       exit = python.execute(body, scope) ?? python.execute(orElse, scope);
     } catch (error) {
       if (!(error instanceof PythonError || error instanceof CressetError)) throw error;
-      const exception = python.exceptionOf(error);
-      const handler = handlers.find(
-        ({ type }) => type === undefined || python.isInstance(exception, python.evaluate(type, scope)),
-      );
+      const handler = handlerOf(python, handlers, error, scope);
       if (handler === undefined) throw error;
-      if (handler.name !== undefined) scope.set(handler.name.name, exception);
       exit = python.handling(error, () => python.execute(handler.body, scope));
     }
   } catch (error) {
@@ -281,6 +287,21 @@ function executeTry(
     throw error;
   }
   return python.execute(finalBody, scope) ?? exit;
+}
+
+/** The handler of an error, whose name has the exception. */
+export function handlerOf(
+  python: Interpreter,
+  handlers: readonly ExceptionHandler[],
+  error: unknown,
+  scope: Scope,
+): ExceptionHandler | undefined {
+  const exception = python.exceptionOf(error);
+  const handler = handlers.find(
+    ({ type }) => type === undefined || python.isInstance(exception, python.evaluate(type, scope)),
+  );
+  if (handler?.name !== undefined) scope.set(handler.name.name, exception);
+  return handler;
 }
 
 function raised(python: Interpreter, expr: Expr, scope: Scope): unknown {

@@ -64,6 +64,15 @@ const DTYPE_NAMES: Readonly<Record<string, string>> = {
   15: 'bfloat16',
 };
 
+/** Classes of tensors by their elements. */
+const TENSOR_TYPES: Readonly<Record<string, string>> = {
+  float32: 'torch.FloatTensor',
+  float64: 'torch.DoubleTensor',
+  int64: 'torch.LongTensor',
+  int32: 'torch.IntTensor',
+  bool: 'torch.BoolTensor',
+};
+
 /** What PyTorch's names mean in Python. */
 export class TorchNames {
   readonly #python: Interpreter;
@@ -85,6 +94,7 @@ export class TorchNames {
     if (path === 'torch' && CONSTANT.test(name)) return this.#constant(full);
     const text = this.#memberOfText(path, name);
     if (text !== undefined) return text;
+    if (name === '__name__') return path.slice(path.lastIndexOf('.') + 1);
     if (name === '__version__') return '2.13.0';
     if (name === '__file__' || name === '__path__') return undefined;
     return this.#exists(path, name) ? new QualifiedName(full) : undefined;
@@ -213,6 +223,16 @@ export class TorchNames {
     return pythonType === 'dtype' ? `torch.${DTYPE_NAMES[String(code)] ?? String(code)}` : `torch.${pythonType}`;
   }
 
+  /** `torch.typename(value)` */
+  #typeName(value: PythonValue): string {
+    if (value instanceof Tensor) return TENSOR_TYPES[value.dtype] ?? 'torch.Tensor';
+    if (value instanceof QualifiedName) return value.path.replace(/^torch\.(?=\w+$)/, 'torch._VariableFunctionsClass.');
+    const type = value instanceof PythonClass ? value : value instanceof PythonObject ? value.type : undefined;
+    const module = type?.definition?.scope.module ?? type?.native.module;
+    const name = type?.name ?? this.#python.nameOfType(value);
+    return module === undefined ? name : `${module}.${name}`;
+  }
+
   #makeKnown(): Readonly<Record<string, PythonValue>> {
     const python = this.#python;
     const fn = (path: string, call: NativeCall): [string, PythonValue] => [
@@ -262,6 +282,7 @@ export class TorchNames {
           construct: ([sizes]) => tupleOf(python.iterate(sizes!)),
         }),
       ],
+      fn('torch.typename', ([value]) => this.#typeName(value!)),
       fn('torch.is_tensor', ([value]) => value instanceof Tensor),
       fn('torch.get_default_dtype', () => new TorchCode('dtype', 6n)),
       fn('torch.set_default_dtype', () => null),
