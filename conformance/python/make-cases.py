@@ -7,7 +7,7 @@ Each file of `programs/` holds programs, one after the other, each after a line 
     # make: Net(2, depth=3)        what is scripted; several lines are cases of their own
     # call: forward(randn(2, 3))   calls, in order, on the one module
 
-A line of `layers.txt` is a layer and what it is called with; one of `expressions.txt` is what `__init__` computes. A file of `models/` is one program, with these lines at its top. Nothing but PyTorch computes what is expected: results, or the message where
+A piece of `bodies.txt` is a `forward`, after a line with its parameters and calls. A line of `layers.txt` is a layer and what it is called with; one of `expressions.txt` is what `__init__` computes. A file of `models/` is one program, with these lines at its top. Nothing but PyTorch computes what is expected: results, or the message where
 it refuses.
 """
 
@@ -25,6 +25,8 @@ import torch
 
 HERE = pathlib.Path(__file__).parent
 warnings.simplefilter('ignore')
+# Processes are made by forking, which threads do not survive.
+torch.set_num_threads(1)
 
 
 def encoded(value):
@@ -88,6 +90,30 @@ class Net(nn.Module):
         return self.value
 '''
 
+BODY = '''import math
+import random
+from typing import *
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = 3
+        self.layer = nn.ReLU()
+        self.l = nn.Linear(3, 2)
+        self.a = nn.Linear(2, 2)
+        self.b = nn.Sequential(nn.ReLU(), nn.BatchNorm1d(2))
+        self.c = self.a
+        self.blocks = nn.ModuleList([nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3)])
+        self.stack = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3))
+
+    def forward(self, {parameters}):
+{body}
+'''
+
 HELPERS = {'numbers': numbers, 'whole': whole, 'tensor': torch.tensor, 'torch': torch}
 
 
@@ -149,7 +175,7 @@ def answers(source, make, calls, with_state):
 def told(message):
     """A message without what differs from one installation to the next: places in PyTorch's own files, and addresses."""
     message = re.sub(r' \(of Python compilation unit at: 0x[0-9a-f]+\)', '', message)
-    message = re.sub(r'__torch__\.program\.(___torch_mangle_\d+\.)?', '__torch__.', message).replace("'program.", "'__main__.")
+    message = re.sub(r'__torch__\.program\.(___torch_mangle_\d+\.)?', '__torch__.', message).replace('program.', '__main__.')
     start = message.find('  File "/')
     return message if start == -1 else message[:start]
 
@@ -174,6 +200,13 @@ def main():
         source = EXPRESSION.format(expression=line)
         case = run(source, 'Net()', ['forward()'], False)
         cases.append({'id': f'expressions/{line}', 'source': source, **case})
+    for text in (HERE / 'bodies.txt').read_text().split('\n\n'):
+        head, _, body = text.strip().partition('\n')
+        title, parameters, calls = head.split(' | ')
+        source = BODY.format(parameters=parameters, body=re.sub('^', '    ', body, flags=re.M))
+        needs_state = bool(re.search(r'self\.(l|a|b|c|blocks|stack)\b|buffers|parameters', body))
+        case = run(source, 'Net()', [f'forward({call})' for call in calls.split(' ; ')], needs_state)
+        cases.append({'id': f'bodies/{title}', 'source': source, **case})
     for line in (HERE / 'layers.txt').read_text().splitlines():
         layer, _, given = line.partition(' | ')
         names = ', '.join('abcdef'[: len(arguments_of(f'f({given})')[1])])

@@ -115,8 +115,8 @@ export type ConstantEvaluator = (
 export interface ConstantScope {
   /** The value of an expression, as one of a type where one is given; `names` are of the class it stands in. */
   evaluateAs(expr: Expr, type: Type | undefined, names?: ReadonlyMap<string, Constant>): Constant;
-  /** The default value of a parameter (PyTorch: getSchemaWithNameAndDefaults). `N`: as in an Argument. */
-  parameterDefault(param: Param, type: Type, N: number | undefined): Constant;
+  /** The default value of a parameter of a definition (PyTorch: getSchemaWithNameAndDefaults). `N`: as in an Argument. */
+  parameterDefault(param: Param, type: Type, N: number | undefined, definition: SourceRange): Constant;
 }
 
 /** A parameter's type, with the length of a list that a single number may stand for. */
@@ -308,11 +308,11 @@ export class ScriptTypeParser {
 
   /** The schema of a definition without self, where `skipSelf`. No return stands in it where none is annotated. */
   parseSchemaFromDef(def: Def, skipSelf: boolean): FunctionSchema {
-    const args = this.#parseArguments(def.decl, skipSelf);
+    const args = this.#parseArguments(def, skipSelf);
     return new FunctionSchema(def.name.name, '', args, this.#parseReturn(def.decl));
   }
 
-  #parseArguments(decl: Decl, skipSelf: boolean): readonly Argument[] {
+  #parseArguments({ decl, range }: Def, skipSelf: boolean): readonly Argument[] {
     const params = decl.params.slice(skipSelf ? 1 : 0);
     const withDefault = params.filter((param) => param.defaultValue !== undefined);
     const constants = this.#resolver?.constants;
@@ -330,7 +330,7 @@ export class ScriptTypeParser {
       const isEvaluated = constants === undefined || param.defaultValue === undefined;
       const defaultValue = isEvaluated
         ? defaults[withDefault.indexOf(param)]
-        : constants.parameterDefault(param, type, N);
+        : constants.parameterDefault(param, type, N, range);
       return new Argument(param.ident.name, type, { N, defaultValue, kwargOnly: param.kwargOnly });
     });
   }

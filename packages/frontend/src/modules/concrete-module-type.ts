@@ -179,6 +179,10 @@ export class ConcreteTypeInference {
     const type = isTextToPython(annotation, scope) ? undefined : this.#typeOf(annotation, scope);
     if (type !== undefined) return type;
     const { python } = this.#program;
+    if (annotation.kind === 'subscript' && annotation.subscripts.some(({ kind }) => kind === 'dots')) {
+      const value = python.text(python.getAttribute(this.#module, name));
+      throw compileError(undefined, `Error inferring type for ${name}: ${value}: Can not create tuple with None type`);
+    }
     const text = annotationText(python, annotation, scope);
     const contained =
       annotation.kind === 'subscript' && /(^|\.)Optional\[/.test(text) ? annotation.subscripts[0]! : undefined;
@@ -338,6 +342,7 @@ export function attributeValue(program: ScriptProgram, { name, type, value }: Ty
     return castToType(valueForScript(program, value, type), type);
   } catch (error) {
     if (!(error instanceof CastError)) throw error;
-    throw compileError(undefined, `Could not cast attribute '${name}' to type ${type.reprStr()}: ${error.message}`);
+    const reason = error.message.replace(/^Cast error details: /, '');
+    throw compileError(undefined, `Could not cast attribute '${name}' to type ${type.reprStr()}: ${reason}`);
   }
 }

@@ -48,9 +48,23 @@ function containerKind(type: ClassType): ContainerKind | undefined {
 }
 
 /** Methods that list what is in a module. */
-type ListingMethod = 'keys' | 'values' | 'items' | 'children' | 'named_children';
+type ListingMethod =
+  | 'keys'
+  | 'values'
+  | 'items'
+  | 'children'
+  | 'named_children'
+  | 'modules'
+  | 'named_modules'
+  | 'named_buffers';
 
-const LISTINGS: ReadonlySet<string> = new Set<ListingMethod>(['children', 'named_children']);
+const LISTINGS: ReadonlySet<string> = new Set<ListingMethod>([
+  'children',
+  'named_children',
+  'modules',
+  'named_modules',
+  'named_buffers',
+]);
 const DICT_LISTINGS: ReadonlySet<string> = new Set<ListingMethod>(['keys', 'values', 'items']);
 
 function isDict(kind: ContainerKind | undefined): boolean {
@@ -199,9 +213,29 @@ export class ModuleValue extends SugaredValue {
     return new ModuleValue(graph.insertNode(node).output(), type);
   }
 
+  /** This module and those below it, with their paths; what stands in two places is met twice. */
+  #withAllBelow(range: SourceRange, fn: GraphFunction, path: string): readonly (readonly [string, ModuleValue])[] {
+    const below = this.#submodules().flatMap(([name, type]) =>
+      this.#submodule(range, fn, name, type).#withAllBelow(range, fn, path === '' ? name : `${path}.${name}`),
+    );
+    return [[path, this], ...below];
+  }
+
   #listing(range: SourceRange, fn: GraphFunction, method: ListingMethod): SugaredTupleValue {
     const nameOf = (name: string): SugaredValue => new SimpleValue(fn.graphBeingDefined.insertConstant(name, range));
-    const names = LISTINGS.has(method) ? this.#submodules().map(([name]) => name) : this.#itemNames();
+    if (method === 'modules' || method === 'named_modules') {
+      const all = this.#withAllBelow(range, fn, '');
+      return new SugaredTupleValue(
+        all.map(([path, module]) => (method === 'modules' ? module : new SugaredTupleValue([nameOf(path), module]))),
+      );
+    }
+    const buffers = this.#type.attributes.filter(({ kind }) => kind === 'buffer').map(({ name }) => name);
+    const names =
+      method === 'named_buffers'
+        ? buffers
+        : LISTINGS.has(method)
+          ? this.#submodules().map(([name]) => name)
+          : this.#itemNames();
     const items = names.map((name): SugaredValue => {
       if (method === 'keys') return nameOf(name);
       const module = this.#item(range, fn, name);

@@ -75,7 +75,7 @@ class ModuleWithTexts extends PythonModule {
 
   override attr(range: SourceRange, fn: GraphFunction, field: string): SugaredValue {
     const path = `${this.#path}.${field}`;
-    if (!/^torch\.nn(\.utils|$)/.test(path)) return super.attr(range, fn, field);
+    if (!/^torch\.nn($|\.utils|\.[A-Z])/.test(path)) return super.attr(range, fn, field);
     const value = this.#program.python.torch.attribute(this.#path, field);
     if (value instanceof QualifiedName) return new ModuleWithTexts(this.#program, path);
     const sugared = value === undefined ? undefined : toSugared(this.#program, value, fn, range);
@@ -102,7 +102,10 @@ function classAsValue(program: ScriptProgram, type: PythonClass): SugaredValue |
     return new ExceptionValue(type.definition === undefined ? `builtins.${type.name}` : program.pythonName(type.name));
   }
   const { name } = type;
-  if (program.python.isModuleClass(type)) return new ModuleClassValue(name);
+  if (program.python.isModuleClass(type)) {
+    const isCompiled = program.unit.getType(`__torch__.${type.definition?.scope.module}.${name}`) !== undefined;
+    return new ModuleClassValue(name, isCompiled);
+  }
   const compiled = program.typeOf(type);
   if (compiled !== undefined) return typeAsValue(compiled);
   return name === 'Tensor' ? new BuiltinFunction('aten::Tensor') : resolvePythonName(name);

@@ -23,6 +23,10 @@ import type {
 const VARIADIC_MESSAGE =
   "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults";
 
+const WHILE_ELSE_MESSAGE =
+  '__init__(): incompatible constructor arguments. The following argument types are supported:\n' +
+  '    1. torch._C.ErrorReport(arg0: torch._C._jit_tree_views.SourceRange)\n\nInvoked with: None';
+
 const MUTABLE_DEFAULT_MESSAGE =
   'Mutable default parameters are not supported because Python binds them to the function and they persist across ' +
   'function calls.\n As a workaround, make the default None and instantiate the default parameter within the body of the function. ';
@@ -58,6 +62,8 @@ function isDefinition(statement: Stmt): statement is Def | ClassDef {
 export class PythonParser extends Parser {
   /** Of the function that is being parsed: the first thing in it that cannot be compiled. */
   #refusal: ErrorReport | undefined;
+  /** What speaks against a default of its. */
+  #mutableDefault: string | undefined;
   /** How many functions the one that is being parsed stands in. */
   #functions = 0;
 
@@ -75,7 +81,13 @@ export class PythonParser extends Parser {
     const outer = this.#refusal;
     this.#refusal = undefined;
     const isOutermost = this.#functions++ === 0;
-    const def = { ...super.parseFunction(isMethod, decorators), refusal: this.#refusal };
+    const mutableOutside = this.#mutableDefault;
+    this.#mutableDefault = undefined;
+    const parsed = super.parseFunction(isMethod, decorators);
+    // PyTorch looks at defaults when it has read the whole function.
+    if (this.#mutableDefault !== undefined) this.#refuse(parsed.range, this.#mutableDefault);
+    this.#mutableDefault = mutableOutside;
+    const def = { ...parsed, refusal: this.#refusal };
     this.#functions--;
     this.#refusal = outer;
     // A method is compiled without what its class stands in.
@@ -300,14 +312,14 @@ export class PythonParser extends Parser {
 
   protected override parseParam(kwargOnly: boolean, variadic: Param['variadic']): Param {
     const param = super.parseParam(kwargOnly, variadic);
-    const { ident, defaultValue, range } = param;
+    const { ident, defaultValue } = param;
     if (variadic !== '') {
       this.#refuse(this.stream.range(ident.range.start - 1, ident.range.end), VARIADIC_MESSAGE);
     } else if (kwargOnly && defaultValue !== undefined) {
       this.#refuse(defaultValue.range, VARIADIC_MESSAGE);
     } else if (defaultValue !== undefined && isMutableLiteral(defaultValue)) {
       const className = defaultValue.kind.split('-')[0];
-      this.#refuse(range, `${MUTABLE_DEFAULT_MESSAGE}Found <class '${className}'> on parameter ${ident.name}`);
+      this.#mutableDefault ??= `${MUTABLE_DEFAULT_MESSAGE}Found <class '${className}'> on parameter ${ident.name}`;
     }
     return param;
   }
@@ -348,6 +360,10 @@ export class PythonParser extends Parser {
         super.parseStatement(into);
         if (stream.cur.kind === 'else') into.push(this.#parseLoopElse(into.pop() as For | While, token));
         return;
+      case 'def':
+        if (!this.inClass && this.#functions > 0) this.#unsupported(token, 'function definitions', token.kind.length);
+        super.parseStatement(into);
+        return;
       case 'class':
         if (!this.inClass && this.#functions > 0) this.#unsupported(token, 'class definitions', token.kind.length);
         super.parseStatement(into);
@@ -371,7 +387,9 @@ export class PythonParser extends Parser {
 
   #parseLoopElse(loop: For | While, keyword: Token): Stmt {
     const { stream } = this;
-    this.#refuse(stream.rangeOf(keyword), `else branches of ${loop.kind} loops aren't supported`);
+    // PyTorch's frontend fails while it says so of `while`.
+    if (loop.kind === 'while') this.#refuse(undefined, WHILE_ELSE_MESSAGE);
+    else this.#refuse(stream.rangeOf(keyword), "else branches of for loops aren't supported");
     const orElse = this.#parseBlockAfter('else');
     return { kind: 'python', range: this.blockRange(keyword), form: { kind: 'loop-else', loop, orElse } };
   }

@@ -1,4 +1,4 @@
-import type { Constant, ErrorReport, Type } from '@cresset/ir';
+import type { Constant, ErrorReport, SourceRange, Type } from '@cresset/ir';
 import { Dict, List } from '@cresset/tensor';
 import { compileError } from '../compilation-error.ts';
 import { PythonError } from './python-arithmetic.ts';
@@ -44,9 +44,13 @@ export class PythonConstants implements ConstantScope {
     );
   }
 
-  parameterDefault({ ident, type: annotation, defaultValue }: Param, type: Type, N: number | undefined): Constant {
+  parameterDefault(
+    { ident, type: annotation, defaultValue }: Param,
+    type: Type,
+    N: number | undefined,
+    range: SourceRange,
+  ): Constant {
     const value = this.#evaluate(defaultValue!);
-    const { range } = defaultValue!;
     if (value instanceof List || value instanceof Dict) {
       throw compileError(
         range,

@@ -352,10 +352,13 @@ export class PythonModule extends OpaquePythonValue {
 /** A class of modules: a name that functions may have and cannot call. */
 export class ModuleClassValue extends OpaquePythonValue {
   readonly #name: string;
+  readonly #isCompiled: boolean;
 
-  constructor(name: string) {
+  /** @param isCompiled whether the program has modules of it: PyTorch then knows it as a class */
+  constructor(name: string, isCompiled = false) {
     super();
     this.#name = name;
+    this.#isCompiled = isCompiled;
   }
 
   protected override pythonType(): string {
@@ -363,7 +366,12 @@ export class ModuleClassValue extends OpaquePythonValue {
   }
 
   override call({ range }: SugaredCall): never {
-    throw compileError(range, `Cannot instantiate class '${this.#name}' in a script function`);
+    throw compileError(
+      range,
+      this.#isCompiled
+        ? `Class ${this.#name} does not have an __init__ function defined`
+        : `Cannot instantiate class '${this.#name}' in a script function`,
+    );
   }
 }
 

@@ -108,7 +108,7 @@ export class FunctionProgram extends SourceProgram {
 
   override define(source: string, filename: string | null, given: GivenValues): void {
     const { unit } = this;
-    this.#refuseKnownNames(source);
+    this.#refuseKnownNames(source, filename ?? '<string>');
     const functionsBefore = new Set(unit.functions);
     const typesBefore = new Set(unit.types);
     try {
@@ -135,8 +135,8 @@ export class FunctionProgram extends SourceProgram {
     }
   }
 
-  #refuseKnownNames(source: string): void {
-    for (const { kind, name, range } of parsePythonFile(new Source(source)).definitions) {
+  #refuseKnownNames(source: string, filename: string): void {
+    for (const { kind, name, range } of parsePythonFile(new Source(source, filename)).definitions) {
       if (kind === 'class' && this.unit.getType(`${NAMESPACE}.${name.name}`)) {
         throw new ErrorReport(range, `class '${NAMESPACE}.${name.name}' already defined.`);
       }

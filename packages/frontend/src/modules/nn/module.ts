@@ -26,7 +26,11 @@ class _IncompatibleKeys:
         return '<All keys matched successfully>'
 
 class Module:
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor, persistent: bool = True):
+        if not persistent and isinstance(self, torch.jit.ScriptModule):
+            raise RuntimeError('ScriptModule does not support non persistent buffers')
+        if '_buffers' not in self.__dict__:
+            raise AttributeError('cannot assign buffer before Module.__init__() call')
         if not isinstance(name, str):
             raise TypeError(f"buffer name should be a string. Got {type(name).__name__}")
         if '.' in name:
@@ -43,7 +47,9 @@ class Module:
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param):
+        if '_parameters' not in self.__dict__:
+            raise AttributeError('cannot assign parameter before Module.__init__() call')
         if '.' in name:
             raise KeyError('parameter name can\\'t contain "."')
         if name == '':
@@ -103,7 +109,7 @@ class Module:
     def _hooked(self, kind, hook):
         return RemovableHandle(getattr(self, kind), hook)
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> Module:
         module = self
         for name in target.split('.') if target else []:
             if not hasattr(module, name):
@@ -187,11 +193,11 @@ class Module:
     def children(self):
         return iter([module for _, module in self.named_children()])
 
-    def _named_members(self, kind, prefix='', recurse=True, remove_duplicate=True):
+    def _named_members(self, members_of, prefix='', recurse=True, remove_duplicate=True):
         seen = set()
         found = []
         for path, module in (self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]):
-            for name, value in getattr(module, kind).items():
+            for name, value in members_of(module):
                 if value is None or id(value) in seen:
                     continue
                 if remove_duplicate:
@@ -199,17 +205,19 @@ class Module:
                 found.append((path + ('.' if path else '') + name, value))
         return iter(found)
 
-    def named_parameters(self, prefix='', recurse=True, remove_duplicate=True):
-        return self._named_members('_parameters', prefix, recurse, remove_duplicate)
+    def named_parameters(self, prefix: str = '', recurse: bool = True, remove_duplicate: bool = True):
+        return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
-    def parameters(self, recurse=True):
-        return iter([value for _, value in self.named_parameters(recurse=recurse)])
+    def parameters(self, recurse: bool = True):
+        for _, value in self.named_parameters(recurse=recurse):
+            yield value
 
-    def named_buffers(self, prefix='', recurse=True, remove_duplicate=True):
-        return self._named_members('_buffers', prefix, recurse, remove_duplicate)
+    def named_buffers(self, prefix: str = '', recurse: bool = True, remove_duplicate: bool = True):
+        return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True):
-        return iter([value for _, value in self.named_buffers(recurse=recurse)])
+    def buffers(self, recurse: bool = True):
+        for _, value in self.named_buffers(recurse=recurse):
+            yield value
 
     def _own_state(self):
         lasting = [(name, value) for name, value in self._buffers.items() if name not in self._non_persistent_buffers_set]
@@ -221,7 +229,9 @@ class Module:
         if hasattr(self, 'get_extra_state'):
             destination[prefix + '_extra_state'] = self.get_extra_state()
 
-    def state_dict(self, destination=None, prefix='', keep_vars=False):
+    def state_dict(self, *args, destination=None, prefix='', keep_vars=False):
+        # What stands by position is as PyTorch had it once.
+        destination, prefix, keep_vars = args + (destination, prefix, keep_vars)[len(args):]
         destination = {} if destination is None else destination
         for hook in self._state_dict_pre_hooks.values():
             hook(self, prefix, keep_vars)
@@ -269,7 +279,7 @@ class Module:
                 if first not in (self._modules if dot else own):
                     unexpected_keys.append(key)
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(self, state_dict, strict: bool = True, assign: bool = False):
         if not isinstance(state_dict, dict):
             raise TypeError(f'Expected state_dict to be dict-like, got {type(state_dict)}.')
         missing, unexpected, errors = [], [], []
@@ -299,7 +309,7 @@ class Module:
             raise RuntimeError(f'Error(s) in loading state_dict for {self._get_name()}:\\n\\t{listed}')
         return _IncompatibleKeys(missing, unexpected)
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Self:
         if not isinstance(mode, bool):
             raise ValueError('training mode is expected to be boolean')
         self.training = mode
@@ -307,16 +317,17 @@ class Module:
             module.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> Self:
         return self.train(False)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):
-        pass
+    def zero_grad(self, set_to_none: bool = True):
+        for parameter in self.parameters():
+            parameter.grad = None
 
     def _converted(self, dtype):
         return self._apply(lambda value: value.to(dtype) if value.is_floating_point() else value)
@@ -348,8 +359,8 @@ class Module:
             raise TypeError(f'nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}')
         return self._converted(dtype)
 
-    def cuda(self, device=None):
-        return self
+    def cuda(self, device: Optional[int] = None):
+        return self._apply(lambda value: value.cuda(device))
 
     def cpu(self):
         return self._apply(lambda value: value)

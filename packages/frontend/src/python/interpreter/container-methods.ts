@@ -102,6 +102,7 @@ const SET: Readonly<Record<string, Method<PythonSet>>> = {
 };
 
 const ITERATOR: Readonly<Record<string, Method<PythonIterator>>> = {
+  __iter__: (self) => self,
   __next__: (self) => {
     const { done, value } = self.iterator.next();
     if (done) throw new PythonError('', 'StopIteration');

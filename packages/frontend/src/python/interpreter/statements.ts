@@ -8,6 +8,7 @@ import { deleteItem, itemsIn } from './containers.ts';
 import { createClass } from './class-creation.ts';
 import { PythonClass, PythonFunction, PythonObject } from './entities.ts';
 import { defaultsOf, subscriptValue } from './expressions.ts';
+import { isTextToPython } from '../../modules/annotation-text.ts';
 import type { Interpreter } from './interpreter.ts';
 import { Unusable, type Scope } from './scope.ts';
 
@@ -99,6 +100,7 @@ function executeForm(python: Interpreter, form: PythonStatementForm, scope: Scop
 
 function executeAssign(python: Interpreter, { lhsList, rhs, type }: Assign, scope: Scope): void {
   if (type !== undefined && scope.kind === 'class' && lhsList[0]!.kind === 'var') {
+    checkAnnotation(python, type, scope);
     python.annotate(scope, lhsList[0].name.name, type);
   }
   if (rhs === undefined) return;
@@ -183,14 +185,39 @@ function executeDelete(python: Interpreter, target: Expr, scope: Scope): void {
 // ---- definitions
 
 function defineFunction(python: Interpreter, def: Def, scope: Scope): void {
-  const { params, positionalOnly = [] } = def.decl;
+  const { params, positionalOnly = [], returnType } = def.decl;
   const all = [...positionalOnly, ...params];
+  for (const type of [...all.map((param) => param.type), returnType]) checkAnnotation(python, type, scope);
   const fn = new PythonFunction(def.name.name, all, def, undefined, scope.enclosing, defaultsOf(python, all, scope));
   python.captureDefaults(all, fn);
   const isProperty = def.decorators.length > 0;
   const previous = isProperty ? scope.names.get(def.name.name) : undefined;
   if (previous instanceof Unusable) scope.delete(def.name.name);
   scope.set(def.name.name, decorated(python, def.decorators, fn, scope));
+}
+
+/** Python computes an annotation where it stands. Throws a PythonError for a name in it that nothing has. */
+function checkAnnotation(python: Interpreter, type: Expr | undefined, scope: Scope): void {
+  // PyTorch's own files have names that are there for readers.
+  if (type === undefined || scope.module.startsWith('torch.') || isTextToPython(type, scope)) return;
+  switch (type.kind) {
+    case 'var':
+      python.evaluate(type, scope);
+      break;
+    case 'select':
+      checkAnnotation(python, type.value, scope);
+      break;
+    case 'binary':
+      for (const side of [type.lhs, type.rhs]) checkAnnotation(python, side, scope);
+      break;
+    case 'list':
+    case 'tuple':
+      for (const each of type.inputs) checkAnnotation(python, each, scope);
+      break;
+    case 'subscript':
+      for (const each of [type.value, ...type.subscripts]) checkAnnotation(python, each, scope);
+      break;
+  }
 }
 
 /** What decorators make of a function or class, the last one first. */
