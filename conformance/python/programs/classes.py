@@ -631,3 +631,57 @@ class Net(nn.Module):
 
     def forward(self, x):
         return self.a, self.b, self.calls
+
+# case: classes that derive from dict
+# make: Net()
+# call: forward(numbers(2))
+import torch
+from torch import nn
+
+
+class Settings(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+
+    def merged(self, **others):
+        made = Settings(self)
+        made.update(others)
+        return made
+
+
+class Registry(dict):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.count = 0
+
+    def __setitem__(self, key, value):
+        self.count += 1
+        super().__setitem__(key.lower(), value)
+
+    def add(self, fn):
+        self[fn.__name__] = fn
+        return fn
+
+
+REGISTRY = Registry()
+
+
+@REGISTRY.add
+def Double():
+    return 2
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        s = Settings(a=1, b=2).merged(c=3)
+        s.d = 4
+        self.total = sum(s.values()) + s.a * 100 + len(s)
+        self.keys = sorted(s) + [k for k, _ in s.items()]
+        self.inside = ['a' in s, 'z' in s, isinstance(s, dict), 'double' in REGISTRY]
+        self.made = REGISTRY['double']() + REGISTRY.count
+        self.text = str(Settings(x=1))
+        self.spread = dict(**s, e=5)['e']
+
+    def forward(self, x):
+        return x + self.total, self.keys, self.inside, self.made, self.text, self.spread
