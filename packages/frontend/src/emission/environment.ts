@@ -130,7 +130,7 @@ export class Environment {
     }
     const graph = this.block.owningGraph;
     graph.insertNode(graph.createStore(name, simple).setSourceRange(range));
-    this.#sugared.delete(name);
+    // What was no value of the graph under this name is found before this one, as it is in PyTorch.
     this.#types.set(name, annotatedType ?? simple.type);
   }
 

@@ -5,10 +5,10 @@ import {
   FunctionSchema,
   nested,
   NoneType,
-  SourceRange,
   type Block,
   type Graph,
   type GraphFunction,
+  type SourceRange,
   type Type,
   type Value,
 } from '@cresset/ir';

@@ -10,11 +10,11 @@ import {
   NO_KEYWORDS,
   PythonClass,
   PythonFunction,
-  PythonIterator,
   PythonObject,
   QualifiedName,
   type Keywords,
   type NativeCall,
+  type PythonIterator,
 } from './entities.ts';
 import type { Interpreter } from './interpreter.ts';
 import { mathMembers } from './math-module.ts';
