@@ -360,10 +360,6 @@ export class PythonParser extends Parser {
         super.parseStatement(into);
         if (stream.cur.kind === 'else') into.push(this.#parseLoopElse(into.pop() as For | While, token));
         return;
-      case 'def':
-        if (!this.inClass && this.#functions > 0) this.#unsupported(token, 'function definitions', token.kind.length);
-        super.parseStatement(into);
-        return;
       case 'class':
         if (!this.inClass && this.#functions > 0) this.#unsupported(token, 'class definitions', token.kind.length);
         super.parseStatement(into);

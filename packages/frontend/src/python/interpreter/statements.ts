@@ -200,23 +200,13 @@ function defineFunction(python: Interpreter, def: Def, scope: Scope): void {
 function checkAnnotation(python: Interpreter, type: Expr | undefined, scope: Scope): void {
   // PyTorch's own files have names that are there for readers.
   if (type === undefined || scope.module.startsWith('torch.') || isTextToPython(type, scope)) return;
-  switch (type.kind) {
-    case 'var':
-      python.evaluate(type, scope);
-      break;
-    case 'select':
-      checkAnnotation(python, type.value, scope);
-      break;
-    case 'binary':
-      for (const side of [type.lhs, type.rhs]) checkAnnotation(python, side, scope);
-      break;
-    case 'list':
-    case 'tuple':
-      for (const each of type.inputs) checkAnnotation(python, each, scope);
-      break;
-    case 'subscript':
-      for (const each of [type.value, ...type.subscripts]) checkAnnotation(python, each, scope);
-      break;
+  const left: Expr[] = [type];
+  for (let each = left.pop(); each !== undefined; each = left.pop()) {
+    if (each.kind === 'var') python.evaluate(each, scope);
+    else if (each.kind === 'select') left.push(each.value);
+    else if (each.kind === 'binary') left.push(each.rhs, each.lhs);
+    else if (each.kind === 'list' || each.kind === 'tuple') left.push(...each.inputs.toReversed());
+    else if (each.kind === 'subscript') left.push(...each.subscripts.toReversed(), each.value);
   }
 }
 
