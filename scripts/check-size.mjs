@@ -7,8 +7,8 @@ const folder = new URL('../packages/cresset/dist/', import.meta.url);
 const downloads = [
   { name: 'page and engine', files: ['cresset.js', 'engine.js'], limit: 254_200 },
   { name: 'classic script and engine', files: ['cresset.global.js', 'engine.js'], limit: 254_200 },
-  { name: 'everything at once', files: ['cresset.js', 'full.js', 'engine-full.js'], limit: 854_000 },
-  { name: 'one classic script with everything', files: ['full.global.js'], limit: 854_000 },
+  { name: 'everything at once', files: ['cresset.js', 'full.js', 'engine-full.js'], limit: 864_000 },
+  { name: 'one classic script with everything', files: ['full.global.js'], limit: 864_000 },
 ];
 
 const sizeOf = (file) => gzipSync(readFileSync(new URL(file, folder)), { level: 9 }).length;

@@ -133,7 +133,7 @@ export const programs = (digits) => [
   },
   {
     name: 'authored and saved module',
-    budgets: { webgpu: 388_000, cpu: 407_000 },
+    budgets: { webgpu: 402_500, cpu: 422_000 },
     wanted: [5, 5, 5, 5, 0x50, 0x4b],
     run: authorAndSave,
   },
