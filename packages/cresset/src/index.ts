@@ -9,7 +9,8 @@ import {
   type ProgramOptions,
   type ScriptFunction,
 } from './page/compilation-unit.ts';
-import { CustomOperator, outsideFunctions, type OperatorImplementation } from './page/custom-operator.ts';
+import type { OperatorImplementation } from './page/custom-operator.ts';
+import { outsideFunctions, type OutsideFunction } from './page/outside-functions.ts';
 import { engineFiles } from './page/placing/engine-files.ts';
 import type { FreezeOptions } from './page/freeze.ts';
 import type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
@@ -24,13 +25,11 @@ import type { TraceableModule } from './tracing/traced-module.ts';
 export * from './public-names.ts';
 export { provideEngine } from './page/placing/placement.ts';
 
-const operators = new Map<string, CustomOperator>();
-
 const library = new Library(engineFiles, {
   runOperator,
   started: (client) => {
     // What is wrong with one of them was told when it was registered.
-    for (const operator of operators.values()) void sendOperator(operator, client).catch(() => undefined);
+    for (const operator of outsideFunctions.values()) void sendOperator(operator, client).catch(() => undefined);
   },
 });
 
@@ -195,16 +194,24 @@ export async function createModule<Method extends string = never>(
  * Rejects with `IR_PARSE` for a malformed schema, `OPERATOR_NAME` for one in a namespace of PyTorch's, and with PyTorch's error for source
  * that does not compile.
  */
-export async function registerOperator(schema: string, implementation: OperatorImplementation): Promise<void> {
+export function registerOperator(schema: string, implementation: OperatorImplementation): Promise<void> {
+  const registering = addOperator(schema, implementation);
+  library.loadAfter(registering);
+  return registering;
+}
+
+async function addOperator(schema: string, implementation: OperatorImplementation): Promise<void> {
+  const { CustomOperator } = await import('./page/custom-operator.ts');
   const operator = new CustomOperator(schema, implementation);
-  const before = operators.get(operator.name);
-  operators.set(operator.name, operator);
+  const { name } = operator;
+  const before = outsideFunctions.get(name);
+  outsideFunctions.set(name, operator);
   try {
-    await library.placement(true);
+    await library.start();
     await Promise.all((await library.placements()).map(({ client }) => sendOperator(operator, client)));
   } catch (error) {
-    if (before) operators.set(operator.name, before);
-    else operators.delete(operator.name);
+    if (before) outsideFunctions.set(name, before);
+    else outsideFunctions.delete(name);
     throw error;
   }
 }
@@ -226,12 +233,13 @@ export function shutdown(): Promise<void> {
   return library.shutdown();
 }
 
-function sendOperator(operator: CustomOperator, client: WorkerClient): Promise<unknown> {
-  return client.request('done', { type: 'register-operator', ...operator.registration });
+async function sendOperator({ registration }: OutsideFunction, client: WorkerClient): Promise<void> {
+  if (registration) await client.request('done', { type: 'register-operator', ...registration });
 }
 
 function runOperator(notice: RunOperatorNotice, client: WorkerClient): void {
-  void (operators.get(notice.operator) ?? outsideFunctions.get(notice.operator)!)
+  void outsideFunctions
+    .get(notice.operator)!
     .run(notice)
     .then((outcome) => client.request('done', { type: 'operator-result', run: notice.run, outcome }));
 }

@@ -7,6 +7,7 @@ import {
   type ScalarForm,
   type WireTensor,
 } from '@cresset/runtime';
+import type { OutsideFunction } from './outside-functions.ts';
 import { Tensor } from './values/tensor.ts';
 import { fromWire, WireArguments, type Input, type Output } from './values/value.ts';
 
@@ -42,17 +43,8 @@ export interface OperatorImplementation {
   readonly backward?: string;
 }
 
-/** What computes calls that a program makes outside of itself. */
-interface OutsideFunction {
-  /** Runs it on arguments from the worker; never throws. */
-  run(call: OperatorRun): Promise<OperatorOutcome>;
-}
-
-/** Functions that programs were given by name, by what their calls name. */
-export const outsideFunctions = new Map<string, OutsideFunction>();
-
 /** An operator with what computes it. */
-export class CustomOperator {
+export class CustomOperator implements OutsideFunction {
   /** With its overload, as it stands in the schema, which is read where programs are compiled. */
   readonly name: string;
   readonly #schema: string;

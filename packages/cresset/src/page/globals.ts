@@ -1,7 +1,7 @@
 import { CressetError } from '@cresset/ir';
 import { toWireError, type OperatorOutcome, type OperatorRun, type WireGlobal } from '@cresset/runtime';
 import type { CompilationUnit } from './compilation-unit.ts';
-import { outsideFunctions } from './custom-operator.ts';
+import { outsideFunctions } from './outside-functions.ts';
 import {
   memberKey,
   PythonExpression,

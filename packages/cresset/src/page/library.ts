@@ -101,6 +101,7 @@ export class Library {
   readonly #listener: PlacementListener;
   #inWorker: Promise<Placement> | null = null;
   #inPage: Promise<Placement> | null = null;
+  #loadsAfter: Promise<unknown> | null = null;
   /** Other copies of the library count from elsewhere: a module of theirs that is given to one of ours is not taken for another. */
   #nextModel = Math.floor(Math.random() * 2 ** 48);
 
@@ -198,7 +199,18 @@ export class Library {
    *
    * @param device what the first of them is to run on, where that is known: it is opened at once
    */
-  placement(worker: boolean, device: DeviceChoice | null = null): Promise<Placement> {
+  async placement(worker: boolean, device: DeviceChoice | null = null): Promise<Placement> {
+    await this.#loadsAfter;
+    return this.start(worker, device);
+  }
+
+  /** Has what is loaded from now on wait for something. */
+  loadAfter(work: Promise<unknown>): void {
+    this.#loadsAfter = Promise.allSettled([this.#loadsAfter, work]);
+  }
+
+  /** As {@link placement}, at once. */
+  start(worker = true, device: DeviceChoice | null = null): Promise<Placement> {
     if (!worker) return (this.#inPage ??= this.#startInPage(device));
     return (this.#inWorker ??= this.#startInWorker(device));
   }
