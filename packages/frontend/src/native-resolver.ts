@@ -38,6 +38,7 @@ const PRINTED_NAMES: ReadonlyMap<string, SugaredValue> = new Map<string, Sugared
   ['torch', new BuiltinModule('aten')],
   ['ops', new OpsValue()],
   ['fork', new SpecialFormValue('prim::fork')],
+  ['awaitable', new SpecialFormValue('prim::awaitable')],
   ['annotate', new SpecialFormValue('prim::annotate')],
   ['unchecked_cast', new SpecialFormValue('prim::unchecked_cast')],
   ['uninitialized', new SpecialFormValue('prim::Uninitialized')],

@@ -96,6 +96,7 @@ const CONSTRUCTORS: Readonly<Record<string, string>> = {
   'torch.futures.Future': 'Future',
   Await: 'Await',
   'torch.jit._Await': 'Await',
+  'torch._awaits._Await': 'Await',
   RRef: 'RRef',
 };
 

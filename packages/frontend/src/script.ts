@@ -1,8 +1,17 @@
-import { CompilationUnit, extendServices, operatorsFor, Source, type GraphFunction, type Type } from '@cresset/ir';
+import {
+  CompilationUnit,
+  extendServices,
+  findCustomClass,
+  operatorsFor,
+  Source,
+  type GraphFunction,
+  type Node,
+} from '@cresset/ir';
 import { FunctionValue } from './values/callable-value.ts';
 import { ClassDefiner } from './modules/class-definition.ts';
 import { declareFunctions } from './define.ts';
 import { emitDictConstructor } from './emission/dict-constructor.ts';
+import { inListedOrder } from './emission/overload-listing.ts';
 import { BooleanDispatchValue } from './functional/boolean-dispatch.ts';
 import type { LibraryCompiler, LibraryServices } from './functional/library.ts';
 import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, LIBRARY_ALIASES } from './functional/sources.ts';
@@ -64,7 +73,7 @@ const compileLibrary: LibraryCompiler = (unit, namespace, source) => {
         (sibling === undefined ? resolvePythonName(name) : new FunctionValue(sibling))
       );
     },
-    resolveType: () => undefined,
+    resolveType: (name) => findCustomClass(`__torch__.${name}`),
   };
   const defs = definitions.filter((definition) => definition.kind === 'def');
   const isOverload = (def: Def): boolean => OVERLOAD.test(def.name.name);
@@ -86,12 +95,14 @@ const compileLibrary: LibraryCompiler = (unit, namespace, source) => {
   return meanings;
 };
 
-/** What PyTorch says where it finds that nothing deletes an item of a tuple. */
-function undeletable(container: Type, index: Type): string {
+/** What PyTorch says where it finds that nothing deletes an item of a container, as of a tuple. */
+function undeletable(node: Node): string | undefined {
+  if (node.maybeOperator() !== undefined) return undefined;
   const candidates = operatorsFor('aten::Delete').map(({ schema }) => `\n\t${schema}`);
+  const types = node.inputs.map(({ type }) => type.str());
   return (
     '0 INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/torch/csrc/jit/ir/alias_analysis.cpp":623, please report a bug to PyTorch. ' +
-    `We don't have an op for aten::Delete but it isn't a special case.  Argument types: ${container.str()}, ${index.str()}, \n\n` +
+    `We don't have an op for aten::Delete but it isn't a special case.  Argument types: ${types.join(', ')}, \n\n` +
     `Candidates:${candidates.join('')}`
   );
 }
@@ -108,6 +119,7 @@ const SOURCE_SERVICES: Partial<LibraryServices & SpecialFormServices> = {
       'isIntList() INTERNAL ASSERT FAILED at ' +
       '"/__w/pytorch/pytorch/aten/src/ATen/core/ivalue_inl.h":1985, please report a bug to PyTorch. Expected IntList but got Int',
     undeletable,
+    inListedOrder,
     compile: compileLibrary,
   },
 };

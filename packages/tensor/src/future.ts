@@ -42,3 +42,21 @@ export class Future {
     for (const resume of waiting) resume();
   }
 }
+
+/** The result of `awaitable`, a call that is made when somebody first waits for it (c10::ivalue::Await). */
+export class Await extends Future {
+  #call: ((result: Await) => void) | undefined;
+
+  /** @param call completes what it is given, at once or later */
+  constructor(call?: (result: Await) => void) {
+    super();
+    this.#call = call;
+  }
+
+  /** Makes the call, unless it was made before. */
+  begin(): void {
+    const call = this.#call;
+    this.#call = undefined;
+    call?.(this);
+  }
+}

@@ -1,4 +1,5 @@
 import {
+  AwaitType,
   Complex,
   ComplexType,
   DeviceObjType,
@@ -14,7 +15,7 @@ import {
   typeOfPrimitive,
   type Type,
 } from '@cresset/ir';
-import { Future } from './future.ts';
+import { Await, Future } from './future.ts';
 import { DeviceValue, Dict, EnumValue, List, ScriptObject, Tuple, type IValue } from './ivalue.ts';
 import { Tensor } from './tensor.ts';
 
@@ -31,7 +32,7 @@ export function typeOfValue(value: IValue): Type | null {
   if (value instanceof DeviceValue) return DeviceObjType.get();
   if (value instanceof Future) {
     const result = value.isCompleted ? typeOfValue(value.value()) : null;
-    return result && new FutureType(result);
+    return result && new (value instanceof Await ? AwaitType : FutureType)(result);
   }
   return 'kind' in value && value.kind === 'generator' ? GeneratorType.get() : null;
 }

@@ -57,7 +57,7 @@ export function emitBinaryOp(e: Emitter, expr: BinOp): Value {
   return callee.call({ range: expr.range, fn: e.fn, args: operands, kwargs: [] }).asValue(expr.range, e.fn);
 }
 
-/** `-x`, `~x` and `+x`; of a constant, the constant that comes out. */
+/** `-x`, `~x` and `+x`; of a constant number, the constant that comes out of `-`. */
 export function emitUnaryOp(e: Emitter, expr: UnaryOp): Value {
   const operand = e.emitExpr(expr.operand);
   const [symbol, method] = {
@@ -76,11 +76,11 @@ export function emitUnaryOp(e: Emitter, expr: UnaryOp): Value {
 }
 
 function evaluateUnary(op: UnaryOp['op'], value: unknown): bigint | number | Complex | undefined {
-  if (typeof value === 'bigint') {
-    return op === '-' ? BigInt.asIntN(64, -value) : op === '~' ? ~value : undefined;
-  }
   if (op !== '-') {
     return undefined;
+  }
+  if (typeof value === 'bigint') {
+    return BigInt.asIntN(64, -value);
   }
   if (typeof value === 'number') {
     return -value;

@@ -76,7 +76,8 @@ export function matchSchemas(schemas: readonly FunctionSchema[], call: Call): re
   }
   // Reasons are only collected when they are needed, in a second round.
   const failures: string[] = [];
-  for (const schema of schemas) {
+  const { library } = compilerServices<LibraryServices>();
+  for (const schema of library?.inListedOrder(schemas) ?? schemas) {
     tryMatchSchema(schema, call, true, failures);
   }
   const variants = failures.join('').replace(/^(?=.)/gms, '  ');

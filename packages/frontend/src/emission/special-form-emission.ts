@@ -1,4 +1,5 @@
 import {
+  AwaitType,
   compilerServices,
   FutureType,
   ListType,
@@ -33,6 +34,7 @@ export type SpecialForm = (e: Emitter, apply: Apply, callee: SugaredValue, typeH
 
 const SPECIAL_FORMS: Readonly<Record<string, SpecialForm>> = {
   'prim::fork': emitFork,
+  'prim::awaitable': emitFork,
   'prim::annotate': emitAnnotate,
   'prim::unchecked_cast': emitUncheckedCast,
   'prim::GetAttr': emitGetAttr,
@@ -259,16 +261,16 @@ function emitGetItemMethod(e: Emitter, apply: Apply): SugaredValue {
   return new SimpleValue(emitIndex(e, range, self, indices));
 }
 
-/** `fork(f, *args)`: f's call goes into a closure, which later passes take out as a graph of its own. */
-function emitFork(e: Emitter, apply: Apply): SugaredValue {
+/** `fork(f, *args)`, or `awaitable`: f's call goes into a closure, which later passes take out as a graph of its own. */
+function emitFork(e: Emitter, apply: Apply, form: SugaredValue): SugaredValue {
   const [callee, ...inputs] = apply.inputs;
   if (callee === undefined) {
-    throw compileError(apply.range, 'Expected at least one argument to fork()');
+    throw compileError(apply.range, `Expected at least one argument to ${form.kind()}()`);
   }
   const forked = e.emitSugaredExpr(callee);
   const args = e.emitArguments(inputs, true);
   const kwargs = e.emitKeywordArguments(apply.attributes);
-  const node = e.graph.insertNode(e.graph.create('prim::forkClosure', [], 1).setSourceRange(apply.range));
+  const node = e.graph.insertNode(e.graph.create(`prim::${form.kind()}Closure`, [], 1).setSourceRange(apply.range));
   const type = e.graph.withInsertPoint(node, () => {
     const closure =
       forked instanceof ClosureValue
@@ -279,7 +281,8 @@ function emitFork(e: Emitter, apply: Apply): SugaredValue {
     node.addInput(closure.value);
     return closure.value.node.blocks[0]!.outputs[0]!.type;
   });
-  return new SimpleValue(node.output().setType(new FutureType(type)));
+  const made = form.kind() === 'fork' ? new FutureType(type) : new AwaitType(type);
+  return new SimpleValue(node.output().setType(made));
 }
 
 function emitForkedCall(

@@ -5,7 +5,6 @@ import {
   NoneType,
   StringType,
   TensorType,
-  TupleType,
   unifyTypes,
   type SourceRange,
   type Type,
@@ -123,10 +122,10 @@ function emitDeleteItem(e: Emitter, range: SourceRange, target: Expr, container:
     });
     return;
   }
-  const refusal =
-    type instanceof TupleType && compilerServices<LibraryServices>().library?.undeletable(type, index.type);
-  if (refusal) throw compileError(undefined, refusal);
-  e.graph.insertNode(e.graph.create('aten::Delete', [container, index], 0).setSourceRange(target.range));
+  const node = e.graph.create('aten::Delete', [container, index], 0).setSourceRange(target.range);
+  const refusal = compilerServices<LibraryServices>().library?.undeletable(node);
+  if (refusal !== undefined) throw compileError(undefined, refusal);
+  e.graph.insertNode(node);
 }
 
 /** `with a as b, c:` enters each object, and leaves them in reverse order after the body. */

@@ -3,8 +3,9 @@ import {
   compilerServices,
   Source,
   type CompilerServices,
+  type FunctionSchema,
   type GraphFunction,
-  type Type,
+  type Node,
 } from '@cresset/ir';
 import { FunctionValue } from '../values/callable-value.ts';
 import type { SugaredValue } from '../values/sugared-value.ts';
@@ -27,8 +28,10 @@ export interface Library {
   readonly aliases: Readonly<Record<string, string>>;
   /** What PyTorch says instead of printing a schema that it cannot print, with the place in its own source. */
   readonly unprintable: string;
-  /** What PyTorch says where a program deletes an item of a tuple. */
-  readonly undeletable: (container: Type, index: Type) => string;
+  /** What PyTorch says of an `aten::Delete` that no operator does; undefined where one does. */
+  readonly undeletable: (node: Node) => string | undefined;
+  /** The overloads of an operator in the order in which PyTorch tells them where a call fits none. */
+  readonly inListedOrder: (schemas: readonly FunctionSchema[]) => readonly FunctionSchema[];
   readonly compile: LibraryCompiler;
 }
 

@@ -1,7 +1,7 @@
 import type { Dispatch } from './boolean-dispatch.ts';
 import { ACTIVATIONS } from './activations.ts';
 import { ATTENTION } from './attention.ts';
-import { GRAD_MODE, STRICT_FUSION } from './contexts.ts';
+import { AUTOCAST, CPU_AUTOCAST, CUDA_AUTOCAST, GRAD_MODE, RECORD_FUNCTION, STRICT_FUSION } from './contexts.ts';
 import { EMBEDDING } from './embedding.ts';
 import { INITIALISATION } from './initialisation.ts';
 import { LOSSES, REDUCTIONS } from './losses.ts';
@@ -33,6 +33,10 @@ export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {
   'torch.jit._trace': 'def is_tracing() -> bool:\n    return False\n',
   'torch.autograd.grad_mode': GRAD_MODE,
   'torch.jit': STRICT_FUSION,
+  'torch.autograd.profiler': RECORD_FUNCTION,
+  'torch.amp.autocast_mode': AUTOCAST,
+  'torch.cuda.amp.autocast_mode': CUDA_AUTOCAST,
+  'torch.cpu.amp.autocast_mode': CPU_AUTOCAST,
 };
 
 /** Classes that have other names besides that of their module. */
@@ -40,6 +44,11 @@ export const LIBRARY_ALIASES: Readonly<Record<string, string>> = {
   'torch.nn.functional.threshold': 'torch.nn.functional._threshold',
   'torch.no_grad': 'torch.autograd.grad_mode.no_grad',
   'torch.autograd.no_grad': 'torch.autograd.grad_mode.no_grad',
+  'torch.profiler.record_function': 'torch.autograd.profiler.record_function',
+  'torch.autocast': 'torch.amp.autocast_mode.autocast',
+  'torch.amp.autocast': 'torch.amp.autocast_mode.autocast',
+  'torch.cuda.amp.autocast': 'torch.cuda.amp.autocast_mode.autocast',
+  'torch.cpu.amp.autocast': 'torch.cpu.amp.autocast_mode.autocast',
 };
 
 /** Functions that are one of two by the constant value of an argument (PyTorch: boolean_dispatch). */

@@ -3,6 +3,7 @@ import { Parser, type Definition } from './parser.ts';
 import type { ComprehensionClause, ExceptionHandler, ImportedName } from './python-tree.ts';
 import { parseStringExpression } from './string-expression.ts';
 import { parseFormattedString } from './formatted-string.ts';
+import { dottedName } from '../script-type-parser.ts';
 import { TokenStream } from './token-stream.ts';
 import type { Token } from './token.ts';
 import type {
@@ -36,6 +37,11 @@ function isMutableLiteral(expr: Expr): boolean {
     ['list', 'dict', 'list-comp', 'dict-comp'].includes(expr.kind) ||
     (expr.kind === 'tuple' && expr.inputs.some(isMutableLiteral))
   );
+}
+
+/** `@torch.autocast('cpu')`, whatever its module is called. */
+function isAutocast(decorator: Expr): boolean {
+  return decorator.kind === 'apply' && /(^|\.)autocast$/.test(dottedName(decorator.callee) ?? '');
 }
 
 /** A file that people wrote. */
@@ -80,6 +86,9 @@ export class PythonParser extends Parser {
   override parseFunction(isMethod: boolean, decorators: readonly Expr[] = []): Def {
     const outer = this.#refusal;
     this.#refusal = undefined;
+    if (decorators.some(isAutocast)) {
+      this.#refuse(undefined, 'TorchScript error: @autocast() decorator is not supported in script mode');
+    }
     const isOutermost = this.#functions++ === 0;
     const mutableOutside = this.#mutableDefault;
     this.#mutableDefault = undefined;

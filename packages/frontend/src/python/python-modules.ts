@@ -145,6 +145,7 @@ const JIT_FORMS: Readonly<Record<string, string>> = {
   isinstance: 'prim::isinstance',
   fork: 'prim::fork',
   _fork: 'prim::fork',
+  _awaitable: 'prim::awaitable',
 };
 
 /** Operators whose names in Python are others. */
@@ -154,6 +155,8 @@ const RENAMED: Readonly<Record<string, string>> = {
   'torch._jit_internal.is_scripting': 'aten::is_scripting',
   'torch.jit.wait': 'aten::wait',
   'torch.jit._wait': 'aten::wait',
+  'torch.jit._awaitable_wait': 'prim::awaitable_wait',
+  'torch.jit._awaitable_nowait': 'prim::awaitable_nowait',
   'math.remainder': 'aten::mathremainder',
   'cmath.phase': 'aten::angle',
   'cmath.rect': 'aten::polar',
@@ -244,6 +247,16 @@ const MODULES: ReadonlySet<string> = new Set([
   'torch._linalg_utils',
   'torch._lowrank',
   'torch.autograd',
+  'torch.autograd.profiler',
+  'torch.profiler',
+  'torch.amp',
+  'torch.amp.autocast_mode',
+  'torch.cuda',
+  'torch.cuda.amp',
+  'torch.cuda.amp.autocast_mode',
+  'torch.cpu',
+  'torch.cpu.amp',
+  'torch.cpu.amp.autocast_mode',
   'torch.overrides',
   'torch.distributed',
   'torch.onnx',

@@ -2,8 +2,8 @@ import { Graph, TupleType, type Block, type CleanupPasses, type Node, type Value
 import { compileError } from '../compilation-error.ts';
 
 /**
- * Takes the bodies of closures out of the graph they are written in, and makes `prim::fork` of those that are forked (PyTorch: liftClosures and
- * inlineForkedClosures). A closure that nothing forks is left for dead code elimination.
+ * Takes the bodies of closures out of the graph they are written in, and makes `prim::fork` or `prim::awaitable` of those that run
+ * elsewhere (PyTorch: liftClosures and inlineForkedClosures). A closure that nothing forks is left for dead code elimination.
  */
 export function liftClosures(graph: Graph, cleanup: CleanupPasses): void {
   liftInBlock(graph.block, cleanup);
@@ -54,7 +54,7 @@ function liftClosure(closure: Node, cleanup: CleanupPasses): void {
 
 function forkInBlock(block: Block, cleanup: CleanupPasses): void {
   for (const node of Array.from(block.nodes())) {
-    if (node.kind === 'prim::forkClosure') {
+    if (node.kind === 'prim::forkClosure' || node.kind === 'prim::awaitableClosure') {
       inlineForkedClosure(node, cleanup);
     } else {
       node.blocks.forEach((inner) => forkInBlock(inner, cleanup));
@@ -70,7 +70,10 @@ function inlineForkedClosure(forked: Node, cleanup: CleanupPasses): void {
   }
   const subgraph = closure.g('Subgraph').copy();
   const graph = forked.owningGraph;
-  const fork = graph.create('prim::fork', [], 1).insertAfter(forked).setSourceRange(forked.sourceRange);
+  const fork = graph
+    .create(forked.kind.slice(0, -'Closure'.length), [], 1)
+    .insertAfter(forked)
+    .setSourceRange(forked.sourceRange);
   if (subgraph.inputs.length !== 1 || !(subgraph.inputs[0]!.type instanceof TupleType)) {
     throw compileError(forked.sourceRange, 'Cannot fork lambda with parameters');
   }

@@ -1,4 +1,5 @@
 import {
+  AwaitType,
   BoolType,
   ClassType,
   DictType,
@@ -150,6 +151,11 @@ export class SimpleValue extends SugaredValue {
     if (type instanceof EnumType && (field === 'name' || field === 'value')) {
       const node = field === 'name' ? graph.createEnumName(this.value) : graph.createEnumValue(this.value);
       return new SimpleValue(graph.insertNode(node.setSourceRange(range)).output());
+    }
+    if (type instanceof AwaitType) {
+      // Whoever takes something from what is awaited waits for it.
+      const awaited = emitBuiltinCall(range, graph, 'prim::awaitable_wait', [NamedValue.of(this.value, range)]);
+      return new SimpleValue(awaited).attr(range, fn, field);
     }
     return undefined;
   }

@@ -17,6 +17,9 @@ const pythonNames: Readonly<Record<string, string>> = {
   phase: 'angle',
   rect: 'polar',
   _segment_reduce: 'segment_reduce',
+  _awaitable: 'awaitable_wait',
+  _awaitable_wait: 'awaitable_wait',
+  _awaitable_nowait: 'awaitable_nowait',
 };
 
 /** Python modules whose operators have the module's name before theirs: `torch.linalg.inv` is `aten::linalg_inv`. */

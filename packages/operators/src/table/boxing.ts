@@ -18,7 +18,7 @@ import { parseSignature, type Signature } from './signature.ts';
 /** How one operator's IValues become kernel arguments and back, worked out from its schema once. */
 export interface Boxing {
   readonly signature: Signature;
-  /** Arguments by name. */
+  /** Arguments by name; those that `...` stands for, as they are, as `rest`. */
   unbox(args: readonly IValue[]): Record<string, Unboxed>;
   /** One IValue a result of the schema. */
   box(results: Results): IValue[];
@@ -38,6 +38,7 @@ function makeBoxing(row: OperatorRow): Boxing {
   const signature = parseSignature(row.schema);
   const unboxers = signature.args.map(({ type }) => unboxerOf(type));
   const names = signature.args.map(({ name }) => name);
+  const rest = names.indexOf('');
   const empty: Record<string, Unboxed> = Object.fromEntries(names.map((name) => [name, null]));
   const boxers = signature.returns.map(({ type }) => boxerOf(type));
   return {
@@ -46,6 +47,7 @@ function makeBoxing(row: OperatorRow): Boxing {
       // A copy has its shape at once; a property at a time, an engine looks for the next shape each time.
       const unboxed = { ...empty };
       for (let at = 0; at < names.length; at++) unboxed[names[at]] = unboxers[at](args[at] ?? null);
+      if (rest >= 0) unboxed.rest = args.slice(rest) as unknown as Unboxed;
       const { now } = symbolicArguments;
       if (now?.row === row) now.sizes.forEach((size, at) => (unboxed[names[at]] = size as Unboxed));
       return unboxed;

@@ -1,6 +1,7 @@
 import { CressetError, type Type } from '@cresset/ir';
 import { formatValue, type ScalarKernel } from '@cresset/operators';
 import {
+  Await,
   Dict,
   fromByteString,
   List,
@@ -190,8 +191,14 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     const args = frame.getAll(inputs);
     frame.set(outputs[0], state.fork(operand.code(args), args));
   },
+  AWAITABLE(state, frame, { operand, inputs, outputs }) {
+    const args = frame.getAll(inputs);
+    for (const arg of args) state.execution.ledger?.pin(arg);
+    frame.set(outputs[0], new Await((result) => state.fork(operand.code(args), args, result)));
+  },
   WAIT(_state, frame, { inputs, outputs }) {
     const future = frame.get(inputs[0]) as Future;
+    if (future instanceof Await) future.begin();
     if (!future.isCompleted) return future.settled().then(() => frame.set(outputs[0], future.value()));
     frame.set(outputs[0], future.value());
   },

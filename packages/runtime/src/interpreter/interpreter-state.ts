@@ -84,9 +84,8 @@ export class InterpreterState implements RunningProgram {
     left.leave();
   }
 
-  /** Starts `code` beside this program; it runs until it has to wait for the first time. */
-  fork(code: Code, args: readonly IValue[]): Future {
-    const future = new Future();
+  /** Starts `code` beside this program, to complete `future`; it runs until it has to wait for the first time. */
+  fork(code: Code, args: readonly IValue[], future = new Future()): Future {
     const complete = (results: readonly IValue[]): void => {
       future.markCompleted(results.length === 1 ? results[0] : new Tuple(results));
     };

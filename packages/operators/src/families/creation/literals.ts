@@ -1,5 +1,5 @@
 import { Complex, NumberType, scalarTypeFromCode } from '@cresset/ir';
-import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { scalar } from '../../table/builders.ts';
 import { copyInto } from '../../kernels/copy.ts';
 import { scalarWriter } from '../../kernels/elements.ts';
@@ -71,7 +71,17 @@ function listTensor(list: List, elements: ScalarType, dtype: ScalarType): Tensor
   return tensor;
 }
 
-function ofData(data: IValue, dtype: IValue): Tensor {
+/** @param requiresGrad what a leaf of gradients is made with, of which a recorded run takes note */
+function ofData(data: IValue, dtype: IValue, _device?: IValue, requiresGrad: IValue = false): Tensor {
+  const made = tensorOf(data, dtype);
+  check(
+    requiresGrad !== true || isFloatingPoint(made.dtype) || isComplex(made.dtype),
+    'Only Tensors of floating point and complex dtype can require gradients',
+  );
+  return made;
+}
+
+function tensorOf(data: IValue, dtype: IValue): Tensor {
   if (data instanceof List) {
     const elements = elementDtype(data);
     return listTensor(data, elements, dtypeOr(dtype, elements));

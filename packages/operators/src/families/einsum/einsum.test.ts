@@ -60,3 +60,27 @@ describe.each([
     expect([result.dtype, elements(result).map(Number)]).toEqual(['int32', [78, 177]]);
   });
 });
+
+describe.each([
+  ['the host', (...args: IValue[]) => run('aten::einsum.sublist', ...args) as Tensor],
+  ['devices', (...args: IValue[]) => runLowered(findRow('aten::einsum', 'sublist')!, args)[0]],
+])('einsum of lists of dimensions on %s', (_, einsum) => {
+  const [a, b] = [grid, tensor([1, 2, 3, 4, 5, 6], [3, 2], 'int32')];
+
+  it('sums up what the last list has not, or what operands share', () => {
+    expect(elements(einsum(a, ints(0n, 1n), b, ints(1n, 2n))).map(Number)).toEqual([22, 28, 49, 64]);
+    // Without a list for the result capitals come first: 0 is `A`, 26 is `a`.
+    expect(elements(einsum(a, ints(26n, 1n), b, ints(1n, 0n))).map(Number)).toEqual([22, 49, 28, 64]);
+    expect(elements(einsum(a, ints(51n, 1n), b, ints(1n, 51n), ints())).map(Number)).toEqual([86]);
+  });
+
+  it('refuses other arguments in the words of PyTorch', () => {
+    expect(() => einsum(a)).toThrow(
+      'einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list',
+    );
+    expect(() => einsum(a, ints(0n, 1n), b)).toThrow('einsum(): expected List[int] in argument 2, but got Tensor');
+    expect(() => einsum(a, ints(0n, 52n))).toThrow(
+      'einsum(): expected subscript 1 in argument 1 to be within the range [0, 52), but got 52',
+    );
+  });
+});

@@ -6,7 +6,6 @@ import {
   symAdd,
   symEq,
   Tensor,
-  textOf,
   type ScalarType,
   type SymInt,
 } from '@cresset/tensor';
@@ -17,16 +16,11 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { finish, type Pieces } from '../../kernels/loops/pieces.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
+import { equationOf, parseEquation, type EinsumArgs, type Labelled, type SublistArgs } from './equation.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
 import { productPieces, type ProductDims } from '../products/product.ts';
 
 /** Sums of products over named dimensions (ATen/native/Linear.cpp). */
-
-/** A tensor with a label for each dimension. A label that occurs twice in one tensor stands for its diagonal. */
-export interface Labelled {
-  readonly tensor: Tensor;
-  readonly labels: readonly string[];
-}
 
 /** Where intermediate results come from and how two operands are converted and multiplied, null where that is done at once. */
 interface Multiplier {
@@ -204,122 +198,6 @@ function* contract(
   }
 }
 
-interface EinsumArgs {
-  readonly equation: string;
-  readonly tensors: readonly Tensor[];
-  readonly path: readonly number[] | null;
-}
-
-const isLetter = (character: string): boolean => /[a-zA-Z]/.test(character);
-
-/** Subscripts of one term, an ellipsis as '...'. */
-function parseTerm(term: string, start: number, place: string): string[] {
-  const subscripts: string[] = [];
-  for (let at = 0; at < term.length; at++) {
-    const character = term[at];
-    if (character === ' ') continue;
-    if (character === '.') {
-      check(
-        !subscripts.includes('...'),
-        () => `einsum(): found '.' for ${place} for which an ellipsis was already found`,
-      );
-      check(term.startsWith('...', at), () => `einsum(): found '.' for ${place} that is not part of any ellipsis`);
-      subscripts.push('...');
-      at += 2;
-    } else {
-      check(
-        isLetter(character),
-        () =>
-          `einsum(): invalid subscript given at index ${start + at} in the equation string, subscripts must be in [a-zA-Z]`,
-      );
-      subscripts.push(character);
-    }
-  }
-  return subscripts;
-}
-
-/** Operands with labels (ellipsis dimensions as `...0`, counted from the right) and the labels of the result. */
-function parseEquation({ equation, tensors }: EinsumArgs): { operands: Labelled[]; output: string[] } {
-  check(tensors.length > 0, 'einsum(): must provide at least one operand');
-  const arrow = equation.indexOf('->');
-  const lhs = arrow < 0 ? equation : equation.slice(0, arrow);
-  const terms = lhs.split(',');
-  check(terms.length <= tensors.length, 'einsum(): fewer operands were provided than specified in the equation');
-  check(terms.length >= tensors.length, 'einsum(): more operands were provided than specified in the equation');
-  let start = 0;
-  const parsed = terms.map((term, at) => {
-    const subscripts = parseTerm(term, start, `operand ${at}`);
-    start += term.length + 1;
-    return subscripts;
-  });
-  const operands = parsed.map((subscripts, at) => labelOperand(tensors[at], subscripts, at));
-  const ellipsis = Math.max(...operands.map(({ labels }) => labels.filter((label) => label.length > 1).length));
-  const ellipsisLabels = Array.from({ length: ellipsis }, (_, dim) => `...${ellipsis - 1 - dim}`);
-  checkSizesAgree(operands);
-  if (arrow < 0) {
-    const all = operands.flatMap(({ labels }) => labels).filter((label) => label.length === 1);
-    const once = all.filter((label) => all.indexOf(label) === all.lastIndexOf(label));
-    // Capitals come first, as in ASCII.
-    return { operands, output: [...ellipsisLabels, ...once.sort((a, b) => (a < b ? -1 : 1))] };
-  }
-  const output = parseTerm(equation.slice(arrow + 2), arrow + 2, 'the output').flatMap((label) =>
-    label === '...' ? ellipsisLabels : [label],
-  );
-  const known = new Set(operands.flatMap(({ labels }) => labels));
-  output.forEach((label, at) => {
-    check(
-      output.indexOf(label) === at,
-      () => `einsum(): output subscript ${label} appears more than once in the output`,
-    );
-    check(
-      known.has(label),
-      () => `einsum(): output subscript ${label} does not appear in the equation for any input operand`,
-    );
-  });
-  return { operands, output };
-}
-
-function labelOperand(tensor: Tensor, subscripts: readonly string[], at: number): Labelled {
-  const named = subscripts.filter((label) => label !== '...').length;
-  const hasEllipsis = subscripts.includes('...');
-  const fits = hasEllipsis ? tensor.dim >= named : tensor.dim === named;
-  check(
-    fits,
-    () =>
-      `einsum(): the number of subscripts in the equation (${named}) ${hasEllipsis ? 'is more than' : 'does not match'} the number of dimensions (${tensor.dim}) for operand ${at}${hasEllipsis ? '' : ' and no ellipsis was given'}`,
-  );
-  const covered = tensor.dim - named;
-  const labels = subscripts.flatMap((label) =>
-    label === '...' ? Array.from({ length: covered }, (_, dim) => `...${covered - 1 - dim}`) : [label],
-  );
-  labels.forEach((label, dim) => {
-    const first = labels.indexOf(label);
-    check(
-      symEq(tensor.symSizes[first], tensor.symSizes[dim]),
-      () =>
-        `einsum(): subscript ${label} is repeated for operand ${at} but the sizes don't match, ${textOf(tensor.symSizes[dim])} != ${textOf(tensor.symSizes[first])}`,
-    );
-  });
-  return { tensor, labels };
-}
-
-function checkSizesAgree(operands: readonly Labelled[]): void {
-  const sizes = new Map<string, SymInt>();
-  operands.forEach(({ tensor, labels }, at) => {
-    labels.forEach((label, dim) => {
-      const seen = sizes.get(label) ?? 1;
-      const size = tensor.symSizes[dim];
-      const isFirst = symEq(seen, 1);
-      check(
-        isFirst || symEq(size, 1) || symEq(size, seen),
-        () =>
-          `einsum(): subscript ${label} has size ${textOf(size)} for operand ${at} which does not broadcast with previously seen size ${textOf(seen)}`,
-      );
-      if (isFirst) sizes.set(label, size);
-    });
-  });
-}
-
 export function labelledRow<Args>(
   schema: string,
   rule: (args: Args) => { operands: readonly Labelled[]; output: readonly string[]; path?: readonly number[] | null },
@@ -348,4 +226,5 @@ export const einsumRows: readonly OperatorRow[] = [
     ...parseEquation(args),
     path: args.path,
   })),
+  labelledRow<SublistArgs>('aten::einsum.sublist(Tensor a, ...) -> Tensor', (args) => parseEquation(equationOf(args))),
 ];

@@ -1,14 +1,7 @@
 import type { OperatorRow } from '../../table/row.ts';
-import { declared } from '../../table/builders.ts';
 import { einsumRows } from './einsum.ts';
 import { groupedProductRows } from './grouped-product.ts';
 import { tensordotRows } from './tensordot.ts';
 
 /** Products along named dimensions, and of groups of rows. */
-export const contractionRows: readonly OperatorRow[] = [
-  ...einsumRows,
-  ...tensordotRows,
-  ...groupedProductRows,
-  // Its operands come with lists of ints, which no schema says; programs call the other form.
-  declared('aten::einsum.sublist(Tensor a, ...) -> Tensor'),
-];
+export const contractionRows: readonly OperatorRow[] = [...einsumRows, ...tensordotRows, ...groupedProductRows];

@@ -4,7 +4,8 @@ import { check } from '../../kernels/errors.ts';
 import { decomposed } from '../../table/builders.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { refuseBool } from '../products/matrix-product.ts';
-import { type Labelled, labelledRow } from './einsum.ts';
+import { labelledRow } from './einsum.ts';
+import type { Labelled } from './equation.ts';
 
 /** Sums of products over dimensions that arguments name by number (ATen/native/Linear.cpp). */
 

@@ -1,4 +1,4 @@
-import { GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
+import { constantValue, GraphFunction, type Graph, type Node, type ScriptFunction } from '@cresset/ir';
 import { inline } from '@cresset/passes';
 import type { IValue } from '@cresset/tensor';
 import { remembered } from '@cresset/tensorexpr';
@@ -32,13 +32,18 @@ function inlined(graph: Graph): Graph {
 
 function isAsking(graph: Graph): boolean {
   for (const node of graph.allNodes()) {
-    if (asking.has(node.kind)) return true;
+    if (asking.has(node.kind) || makesLeaf(node)) return true;
     for (const name of node.attributeNames) {
       const attribute = node.attribute(name);
       if (attribute.kind === 'g' && isAsking(attribute.value)) return true;
     }
   }
   return false;
+}
+
+/** `torch.tensor(…, requires_grad=True)` */
+function makesLeaf(node: Node): boolean {
+  return node.hasNamedInput('requires_grad') && constantValue(node.namedInput('requires_grad')) !== false;
 }
 
 /** What is called of a program from outside: hooks stand around `forward`. */

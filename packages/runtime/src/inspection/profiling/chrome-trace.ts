@@ -12,7 +12,7 @@ const KERNELS = 3;
 export function chromeTrace(
   method: string,
   load: LoadPhases,
-  call: Omit<ObservedCall, 'runs'>,
+  call: Omit<ObservedCall, 'runs' | 'ranges'>,
   observed: ObservedCall,
 ): CallProfile['trace'] {
   const { batches } = call.work;
@@ -27,6 +27,10 @@ export function chromeTrace(
   const operators = observed.runs.map(({ operators: names, begin, end, place }) =>
     span(names.join(' + '), OPERATORS, begin - observed.begin, end - begin, place ?? 'view'),
   );
+  // A viewer puts operators into the ranges that they lie in.
+  const ranges = observed.ranges.map(({ name, begin, end }) =>
+    span(name, OPERATORS, begin - observed.begin, end - begin, 'user_annotation'),
+  );
   const traceEvents: TraceEvent[] = [
     rowName(LOADING, 'before the first answer'),
     ...loadSpans(load),
@@ -37,6 +41,7 @@ export function chromeTrace(
     ...work,
     ...waiting,
     span(`${method}, operator by operator`, OPERATORS, 0, observed.end - observed.begin, 'call'),
+    ...ranges,
     ...operators,
     ...kernelSpans(observed.work, observed.begin),
   ];

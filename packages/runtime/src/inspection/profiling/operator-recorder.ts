@@ -1,5 +1,5 @@
 import type { Node } from '@cresset/ir';
-import type { IValue } from '@cresset/tensor';
+import { fromByteString, type IValue } from '@cresset/tensor';
 import { dispatch } from '../../dispatch/dispatch.ts';
 import type { FusionGroup } from '../../dispatch/fusion-group.ts';
 import { tensorsIn } from '../../dispatch/tensors-in.ts';
@@ -24,17 +24,43 @@ export interface OperatorRun {
   readonly bytes: number;
 }
 
+/** What a program does within a `torch.profiler.record_function`, by its name; times are those of `performance.now()`. */
+export interface ProgramRange {
+  readonly name: string;
+  readonly begin: number;
+  readonly end: number;
+}
+
 /** Notes what a run's operators do while it does them, one after the other. */
 export class OperatorRecorder implements OperatorObserver {
   readonly runs: OperatorRun[] = [];
+  /** Those that were left. */
+  readonly ranges: ProgramRange[] = [];
+  /** Names and beginnings of the others, by what stands for them in the program. */
+  readonly #open = new Map<IValue, Omit<ProgramRange, 'end'>>();
   readonly #dispatchesBefore: number;
 
   constructor(private readonly dispatches: () => number) {
     this.#dispatchesBefore = dispatches();
   }
 
-  run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]> {
-    return this.#note(node, [binding.name], args, execution, () => dispatch(binding, args, execution));
+  async run(
+    binding: OperatorBinding,
+    args: readonly IValue[],
+    node: Node,
+    execution: Execution,
+  ): Promise<readonly IValue[]> {
+    const begin = performance.now();
+    const results = await this.#note(node, [binding.name], args, execution, () => dispatch(binding, args, execution));
+    if (binding.name.startsWith('profiler::_record_function_e')) this.#noteRange(args, results, begin);
+    return results;
+  }
+
+  /** Notes that a range is entered, of which there is a result, or left. */
+  #noteRange([given]: readonly IValue[], results: readonly IValue[], begin: number): void {
+    const opened = this.#open.get(given);
+    if (opened) this.ranges.push({ ...opened, end: performance.now() });
+    else if (typeof given === 'string') this.#open.set(results[0], { name: fromByteString(given), begin });
   }
 
   runGroup(group: FusionGroup, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]> {

@@ -53,7 +53,7 @@ export async function profileCall(
   const until = performance.now() + OBSERVED_MILLISECONDS;
   do {
     const recorder = new OperatorRecorder(() => device?.counters.dispatches ?? 0);
-    observed.push({ ...(await call(recorder)), runs: recorder.runs });
+    observed.push({ ...(await call(recorder)), runs: recorder.runs, ranges: recorder.ranges });
   } while (observed.length < MOST_OBSERVED_CALLS && performance.now() < until);
 
   const passes = timePasses(model, request).reduce((sum, { milliseconds }) => sum + milliseconds, 0);
@@ -73,7 +73,7 @@ export async function profileCall(
 const NO_WORK: DeviceWork = { clock: 'page', batches: [], dispatches: [], launched: [] };
 
 function callPhases(
-  { begin, end, work: { batches } }: Omit<ObservedCall, 'runs'>,
+  { begin, end, work: { batches } }: Omit<ObservedCall, 'runs' | 'ranges'>,
   guards: number,
   runs: readonly OperatorRun[],
 ): CallPhases {

@@ -214,13 +214,17 @@ class CodeCompiler {
         return this.#emitNode('CALL', node, this.provider.ofFunction(method));
       }
       case 'prim::fork':
-        return this.#emitNode('FORK', node, this.provider.ofGraph(node.g('Subgraph'), `fork in ${this.name}`));
+      case 'prim::awaitable': {
+        const op = node.kind === 'prim::fork' ? 'FORK' : 'AWAITABLE';
+        return this.#emitNode(op, node, this.provider.ofGraph(node.g('Subgraph'), `fork in ${this.name}`));
+      }
       case 'aten::sort':
       case 'aten::sorted':
         return someContainedType(node.input(0).type, ({ kind }) => kind === 'ClassType')
           ? this.#emitNode('SORT', node, null)
           : this.#emitNode('OP', node, bindOperator(node));
       case 'aten::wait':
+      case 'prim::awaitable_wait':
         return this.#emitNode('WAIT', node, null);
       case 'prim::Enter':
         return this.#emitNode('ENTER', node, null);

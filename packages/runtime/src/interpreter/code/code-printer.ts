@@ -36,6 +36,7 @@ function printOperand(instruction: Instruction): string {
     case 'DIRECT':
     case 'CALL':
     case 'FORK':
+    case 'AWAITABLE':
     case 'GET_ATTR':
     case 'SET_ATTR':
       return instruction.operand.name;

@@ -62,6 +62,8 @@ export interface InstructionOperands {
   /** Calls the method of this name of the class its first input turns out to have. */
   readonly INTERFACE_CALL: string;
   readonly FORK: CodeSource;
+  /** A fork that starts when its result is first waited for. */
+  readonly AWAITABLE: CodeSource;
   readonly WAIT: null;
   /** Calls `__enter__` of its input. */
   readonly ENTER: null;
@@ -130,6 +132,7 @@ export const instructionShapes: Readonly<Record<OpCode, InstructionShape>> = {
   CALL: { inputs: null, outputs: null },
   INTERFACE_CALL: { inputs: null, outputs: null },
   FORK: { inputs: null, outputs: 1 },
+  AWAITABLE: { inputs: null, outputs: 1 },
   WAIT: { inputs: 1, outputs: 1 },
   ENTER: { inputs: 1, outputs: 1 },
   EXIT: { inputs: 1, outputs: 1 },

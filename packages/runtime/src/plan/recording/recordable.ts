@@ -39,6 +39,7 @@ const refusals: Readonly<Record<OpCode, string | null>> = {
   CALL: 'a call',
   INTERFACE_CALL: 'a call',
   FORK: changes,
+  AWAITABLE: changes,
   WAIT: changes,
   ENTER: changes,
   EXIT: changes,
