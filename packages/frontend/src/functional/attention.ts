@@ -62,14 +62,9 @@ def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Optiona
         b_v = biases[2]
     return [torch._C._nn.linear(q, weights[0], b_q), torch._C._nn.linear(k, weights[1], b_k), torch._C._nn.linear(v, weights[2], b_v)]
 
-def _additive_mask(mask: Optional[Tensor], name: str, like: Tensor) -> Optional[Tensor]:
-    if mask is None:
-        return None
-    if not mask.is_floating_point() and mask.dtype != torch.bool:
-        raise AssertionError(f"only bool and floating types of {name} are supported")
-    if mask.is_floating_point():
-        return mask
-    return torch.zeros_like(mask, dtype=like.dtype).masked_fill(mask, float("-inf"))
+def _check_static(given: Tensor, name: str, rows: int, width: int) -> None:
+    assert given.size(0) == rows, f"expecting {name}.size(0) of {rows}, but got {given.size(0)}"
+    assert given.size(2) == width, f"expecting {name}.size(2) of {width}, but got {given.size(2)}"
 
 def _extend_mask(mask: Optional[Tensor]) -> Optional[Tensor]:
     if mask is None:
@@ -77,7 +72,7 @@ def _extend_mask(mask: Optional[Tensor]) -> Optional[Tensor]:
     return torch.pad(mask, [0, 1])
 
 def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Optional[Tensor], in_proj_bias: Optional[Tensor], bias_k: Optional[Tensor], bias_v: Optional[Tensor], add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Optional[Tensor], training: bool = True, key_padding_mask: Optional[Tensor] = None, need_weights: bool = True, attn_mask: Optional[Tensor] = None, use_separate_proj_weight: bool = False, q_proj_weight: Optional[Tensor] = None, k_proj_weight: Optional[Tensor] = None, v_proj_weight: Optional[Tensor] = None, static_k: Optional[Tensor] = None, static_v: Optional[Tensor] = None, average_attn_weights: bool = True, is_causal: bool = False) -> Tuple[Tensor, Optional[Tensor]]:
-    batched = query.dim() == 3
+    batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query = query.unsqueeze(1)
         key = key.unsqueeze(1)
@@ -88,40 +83,35 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     batch = query.size(1)
     width = query.size(2)
     span = key.size(0)
+    padding = _canonical_mask(key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype)
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-    padding = _additive_mask(key_padding_mask, "key_padding_mask", query)
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method \`generate_square_subsequent_mask\` to create this mask.")
     mask = torch.jit.annotate(Optional[Tensor], None)
     if is_causal and padding is None and not need_weights:
         mask = None
     else:
-        mask = _additive_mask(attn_mask, "attn_mask", query)
+        mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
         if padding is not None:
             is_causal = False
     assert width == embed_dim_to_check, f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}"
     head_size = width // num_heads
     assert head_size * num_heads == width, f"embed_dim {width} not divisible by num_heads {num_heads}"
-    q_bias = torch.jit.annotate(Optional[Tensor], None)
-    k_bias = torch.jit.annotate(Optional[Tensor], None)
-    v_bias = torch.jit.annotate(Optional[Tensor], None)
-    if in_proj_bias is not None:
-        parts = in_proj_bias.chunk(3)
-        q_bias = parts[0]
-        k_bias = parts[1]
-        v_bias = parts[2]
+    if use_separate_proj_weight:
+        assert key.shape[:2] == value.shape[:2], f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+    else:
+        assert key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}"
     if use_separate_proj_weight:
         assert q_proj_weight is not None, "use_separate_proj_weight is True but q_proj_weight is None"
         assert k_proj_weight is not None, "use_separate_proj_weight is True but k_proj_weight is None"
         assert v_proj_weight is not None, "use_separate_proj_weight is True but v_proj_weight is None"
-        q = torch._C._nn.linear(query, q_proj_weight, q_bias)
-        k = torch._C._nn.linear(key, k_proj_weight, k_bias)
-        v = torch._C._nn.linear(value, v_proj_weight, v_bias)
+        if in_proj_bias is None:
+            q, k, v = _in_projection(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight)
+        else:
+            b_q, b_k, b_v = in_proj_bias.chunk(3)
+            q, k, v = _in_projection(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight, b_q, b_k, b_v)
     else:
         assert in_proj_weight is not None, "use_separate_proj_weight is False but in_proj_weight is None"
-        weights = in_proj_weight.chunk(3)
-        q = torch._C._nn.linear(query, weights[0], q_bias)
-        k = torch._C._nn.linear(key, weights[1], k_bias)
-        v = torch._C._nn.linear(value, weights[2], v_bias)
+        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
     if mask is not None:
         if mask.dim() == 2:
             if mask.size() != [length, span]:
@@ -140,16 +130,18 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
         mask = _extend_mask(mask)
         padding = _extend_mask(padding)
     else:
-        assert bias_k is None
-        assert bias_v is None
+        assert bias_k is None, "bias_k is set but bias_v is None"
+        assert bias_v is None, "bias_v is set but bias_k is None"
     q = q.view(length, batch * num_heads, head_size).transpose(0, 1)
     if static_k is None:
         k = k.view(k.size(0), batch * num_heads, head_size).transpose(0, 1)
     else:
+        _check_static(static_k, "static_k", batch * num_heads, head_size)
         k = static_k
     if static_v is None:
         v = v.view(v.size(0), batch * num_heads, head_size).transpose(0, 1)
     else:
+        _check_static(static_v, "static_v", batch * num_heads, head_size)
         v = static_v
     if add_zero_attn:
         nothing = torch.zeros([batch * num_heads, 1, head_size], dtype=k.dtype, device=k.device)
@@ -169,9 +161,11 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
         dropped = dropout_p
     if need_weights:
         scaled = q * (1.0 / float(head_size)) ** 0.5
-        scores = torch.bmm(scaled, k.transpose(-2, -1))
-        if mask is not None:
-            scores = mask + scores
+        if mask is None:
+            assert not is_causal, "FIXME: is_causal not implemented for need_weights"
+            scores = torch.bmm(scaled, k.transpose(-2, -1))
+        else:
+            scores = torch.baddbmm(mask, scaled, k.transpose(-2, -1))
         probabilities = torch.softmax(scores, -1)
         if dropped > 0.0:
             probabilities = torch.dropout(probabilities, dropped, True)

@@ -81,8 +81,8 @@ def _interpolate(input: Tensor, output_size: Optional[List[int]], scale_factors:
         assert scale_factors is not None
         output_size = [int(math.floor(float(input.size(i + 2)) * scale_factors[i])) for i in range(dim)]
         scale_factors = None
-    if antialias and not ((mode == "bilinear" or mode == "bicubic") and input.dim() == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
+    if antialias and not ((mode == "bilinear" or mode == "bicubic" or mode == "lanczos") and input.dim() == 4):
+        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
     if input.dim() == 3 and mode == "nearest":
         return torch.upsample_nearest1d(input, output_size, scale_factors)
     if input.dim() == 4 and mode == "nearest":
@@ -120,6 +120,13 @@ def _interpolate(input: Tensor, output_size: Optional[List[int]], scale_factors:
         if antialias:
             return torch._upsample_bicubic2d_aa(input, output_size, align_corners, scale_factors)
         return torch.upsample_bicubic2d(input, output_size, align_corners, scale_factors)
+    if input.dim() == 4 and mode == "lanczos":
+        assert align_corners is not None
+        if align_corners:
+            raise ValueError("Lanczos mode does not support align_corners=True")
+        if not antialias:
+            raise ValueError("Lanczos mode requires antialias=True")
+        return torch._upsample_lanczos2d_aa(input, output_size, align_corners, scale_factors)
     if input.dim() == 3 and mode == "bilinear":
         raise NotImplementedError("Got 3D input, but bilinear mode needs 4D input")
     if input.dim() == 3 and mode == "trilinear":
@@ -170,6 +177,17 @@ def affine_grid(theta: Tensor, size: List[int], align_corners: Optional[bool] = 
     if align_corners is None:
         warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.")
         align_corners = False
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    dims = len(size) - 2
+    if dims != 2 and dims != 3:
+        raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}.")
+    if theta.dim() != 3 or theta.shape[-2] != dims or theta.shape[-1] != dims + 1:
+        raise ValueError(f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got {theta.shape}.")
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an intended use case of affine_grid. See the documentation of affine_grid for details.")
+    elif min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     return torch.affine_grid_generator(theta, size, align_corners)
 
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Optional[bool] = None) -> Tensor:

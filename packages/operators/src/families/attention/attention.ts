@@ -68,7 +68,26 @@ interface Heads {
   readonly outSizes: readonly SymInt[];
 }
 
-function checkArguments({ query, key, value, attn_mask: mask, is_causal: causal }: AttentionArgs): void {
+/**
+ * Whether PyTorch has a fused kernel for these arguments on the CPU (use_flash_attention_cpp), which applies a mask and what is causal both;
+ * what it computes step by step takes one of them.
+ */
+function isFused(args: AttentionArgs): boolean {
+  const { query, key, value, attn_mask: mask, dropout_p: dropout, enable_gqa: grouped = false } = args;
+  const operands = [query, key, value];
+  return (
+    !('dropout_mask' in args) &&
+    dropout === 0 &&
+    isFloatingPoint(query.dtype) &&
+    operands.every(({ dim, symStrides }) => dim === 4 && symEq(symStrides[3], 1)) &&
+    operands.every(({ symSizes }) => symEq(symSizes[0], query.symSizes[0]) && symEq(symSizes[3], query.symSizes[3])) &&
+    (grouped || operands.every(({ symSizes }) => symEq(symSizes[1], query.symSizes[1]))) &&
+    (mask === null || mask.dim === 2 || mask.dim === 4)
+  );
+}
+
+function checkArguments(args: AttentionArgs): void {
+  const { query, key, value, attn_mask: mask, is_causal: causal } = args;
   check(
     query.dtype === key.dtype && query.dtype === value.dtype,
     () =>
@@ -86,7 +105,10 @@ function checkArguments({ query, key, value, attn_mask: mask, is_causal: causal 
     () =>
       `Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ${cppTypeName(mask.dtype)} and  query.dtype: ${cppTypeName(query.dtype)} instead.`,
   );
-  check(!causal, '_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True');
+  check(
+    !causal || isFused(args),
+    '_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True',
+  );
 }
 
 function checkProduct(left: Tensor, right: Tensor): void {
@@ -234,12 +256,14 @@ function scoreOf(
   const scale = open ?? paramOf(scaleOf(args));
   const maskView = mask && new TensorView(mask);
   const lowest = constant('float', -Infinity);
+  const withMask = (score: Expr, element: Expr): Expr =>
+    element.type === 'bool' && !isMath ? select(element, score, lowest) : add(score, cast('float', element));
   return (sum, index) => {
     const scaled = mul(sum, scale);
-    if (args.is_causal) return select(binary('le', index[index.length - 1], index[index.length - 2]), scaled, lowest);
-    if (!maskView) return scaled;
-    const element = maskView.at(index);
-    return element.type === 'bool' && !isMath ? select(element, scaled, lowest) : add(scaled, cast('float', element));
+    const masked = maskView ? withMask(scaled, maskView.at(index)) : scaled;
+    return args.is_causal
+      ? select(binary('le', index[index.length - 1], index[index.length - 2]), masked, lowest)
+      : masked;
   };
 }
 

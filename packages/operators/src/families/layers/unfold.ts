@@ -70,6 +70,10 @@ const round = (values: readonly number[]): string => `(${values.join(', ')})`;
 function im2colShape(args: BlockArgs): TensorMeta {
   const { self } = args;
   check(
+    self.dim >= 3 || self.dim === 0,
+    () => `Dimension out of range (expected to be in range of [-${self.dim}, ${self.dim - 1}], but got ${self.dim})`,
+  );
+  check(
     (self.dim === 3 || self.dim === 4) && self.sizes.slice(-3).every((size) => size !== 0),
     () =>
       `Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ${sizesText(self.sizes)}`,

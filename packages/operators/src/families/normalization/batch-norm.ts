@@ -50,7 +50,7 @@ function batchNormShape(args: BatchNormArgs): TensorMeta {
   const { input } = args;
   check(
     input.dim >= 2 || symEq(input.symNumel, 0),
-    () => `Expected input to have at least 2 dimensions, but got ${input.dim}`,
+    'Dimension out of range (expected to be in range of [-1, 0], but got 1)',
   );
   checkChannels(args, input.symSizes[1] ?? 0);
   refuseIntegers('batch_norm', input.dtype);

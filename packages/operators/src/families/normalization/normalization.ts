@@ -152,10 +152,11 @@ export function groupNormShape({ input, weight, bias, num_groups: groups }: Grou
     ['weight', weight],
     ['bias', bias],
   ] as const) {
+    // PyTorch tells the weight's shape of both.
     check(
       tensor === null || (tensor.dim === 1 && symEq(tensor.symNumel, channels)),
       () =>
-        `Expected ${name} to be a vector of size equal to the number of channels in input, but got ${name} of shape ${sizesText(tensor!.sizes)} and input of shape ${sizesText(input.sizes)}`,
+        `Expected ${name} to be a vector of size equal to the number of channels in input, but got ${name} of shape ${sizesText((name === 'bias' ? weight : tensor)?.sizes ?? [0])} and input of shape ${sizesText(input.sizes)}`,
     );
   }
   checkParameterDtypes(input, [weight, bias]);

@@ -277,20 +277,20 @@ interface PadArgs {
 const modes: readonly Mode[] = ['constant', 'reflect', 'replicate', 'circular'];
 
 function padOf({ self, pad, mode, value }: PadArgs): Padding {
+  const known = modes.find((own) => own === mode);
+  check(known !== undefined, () => `Unrecognised padding mode ${mode}`);
   check(pad.length % 2 === 0, 'Padding length must be divisible by 2');
   check(
     pad.length <= 2 * self.dim,
     () =>
       `Padding length should be less than or equal to two times the input dimension but got padding length ${pad.length} and input of dimension ${self.dim}`,
   );
-  const known = modes.find((own) => own === mode);
   if (known === 'constant') return { self, mode: known, pad, value: value ?? 0 };
   check(value === null || value === 0, () => `Padding mode "${mode}" doesn't take in value argument`);
   check([2, 4, 6].includes(pad.length) && (self.dim === pad.length / 2 + 1 || self.dim === pad.length / 2 + 2), () =>
     unsupported(self, pad),
   );
-  check(known !== undefined, () => `Unrecognised padding mode ${mode}`);
-  return { self, mode: known, pad, value: 0 };
+  return { self, mode: known!, pad, value: 0 };
 }
 
 interface BorderArgs {

@@ -298,6 +298,11 @@ function slidingPool(name: string, rank: number, args: SlidingArgs): Pool {
     );
   });
   checkNotEmpty(self, rank, name);
+  const image = self.symSizes.slice(-rank);
+  check(
+    name !== 'avg_pool3d' || image.every((size, dim) => symGe(size, kernelSize[dim])),
+    () => `input image (${kernelText('', settleAll(image))}) smaller than kernel size (${kernelText('k', kernelSize)})`,
+  );
   const windows = kernelSize.map((size, dim) => {
     const inputSize = self.symSizes[self.dim - rank + dim];
     const outputSize = pooledSize(inputSize, size, stride[dim], padding[dim], dilation[dim], args.ceil_mode);
