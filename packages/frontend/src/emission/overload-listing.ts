@@ -140,6 +140,9 @@ const ORDERS: ReadonlyMap<string, readonly string[]> = new Map(
 export function inListedOrder(schemas: readonly FunctionSchema[]): readonly FunctionSchema[] {
   const order = ORDERS.get(schemas[0]!.name);
   if (order === undefined) return schemas;
-  const placeOf = ({ overloadName }: FunctionSchema): number => order.indexOf(overloadName || '-') + 1 || Infinity;
+  // Functions that stand beside operators, with the same name, come last.
+  const [{ name }] = schemas as readonly [FunctionSchema];
+  const placeOf = (schema: FunctionSchema): number =>
+    (schema.name === name && order.indexOf(schema.overloadName || '-') + 1) || Infinity;
   return schemas.toSorted((one, other) => (placeOf(one) === placeOf(other) ? 0 : placeOf(one) - placeOf(other)));
 }

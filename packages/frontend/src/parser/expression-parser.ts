@@ -14,6 +14,7 @@ import {
   type Expr,
   type Ident,
   type ListComp,
+  type Subscript,
   type UnaryOperator,
 } from './tree.ts';
 
@@ -284,7 +285,7 @@ export class ExpressionParser {
           expr = this.#parseCall(expr);
           break;
         case '[':
-          expr = this.#parseSubscript(expr);
+          expr = this.parseSubscript(expr);
           break;
         default:
           return expr;
@@ -475,7 +476,7 @@ export class ExpressionParser {
     inputs.push(stream.cur.kind === 'for' ? this.#parseComprehension(input, start) : input);
   }
 
-  #parseSubscript(value: Expr): Expr {
+  protected parseSubscript(value: Expr): Subscript {
     const { stream } = this;
     const open = stream.expect('[');
     const subscripts: Expr[] = [];

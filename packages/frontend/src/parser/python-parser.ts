@@ -17,6 +17,7 @@ import type {
   ListComp,
   Param,
   Stmt,
+  Subscript,
   UnaryOperator,
   While,
 } from './tree.ts';
@@ -147,8 +148,20 @@ export class PythonParser extends Parser {
     return { kind: 'python', range: stream.rangeFrom(start), form: { kind: 'named', target, value } };
   }
 
+  /** `x[(a, b)]` is `x[a, b]`. */
+  protected override parseSubscript(value: Expr): Subscript {
+    const parsed = super.parseSubscript(value);
+    const [only, ...others] = parsed.subscripts;
+    const isPair = only?.kind === 'tuple' && only.inputs.length > 0 && others.length === 0;
+    return isPair ? { ...parsed, subscripts: only.inputs } : parsed;
+  }
+
   protected override parseUnaryOperator(op: UnaryOperator): Expr {
     const parsed = super.parseUnaryOperator(op);
+    // To Python's tree the sign is no part of the number.
+    if (op === '-' && parsed.kind === 'const' && parsed.value === -(2n ** 63n)) {
+      this.#refuse(parsed.range, 'Integral constant out of range (must fit in a signed 64 bit integer)');
+    }
     // What PyTorch's Python frontend says of it, which has no unary plus.
     if (op === '+') this.#refuse(undefined, "'UnaryOp' object has no attribute 'range'");
     return parsed;

@@ -109,6 +109,12 @@ const DTYPES: Readonly<Record<string, ScalarTypeName>> = {
   uint16: 'uint16',
   uint32: 'uint32',
   uint64: 'uint64',
+  quint4x2: 'quint4x2',
+  quint2x4: 'quint2x4',
+  float8_e5m2: 'float8_e5m2',
+  float8_e4m3fn: 'float8_e4m3fn',
+  float8_e5m2fnuz: 'float8_e5m2fnuz',
+  float8_e4m3fnuz: 'float8_e4m3fnuz',
 };
 
 /** Codes of memory formats, layouts and quantisation schemes, which are ints in TorchScript. */
@@ -195,9 +201,12 @@ const VARIADIC_MESSAGE =
 
 /** Functions of `torch` that PyTorch's compiler takes for operators, which they are not: it says so when they are called. */
 const PYTHON_ONLY: ReadonlySet<string> = new Set(
-  'asarray enable_grad from_numpy frombuffer get_default_dtype get_num_threads inference_mode is_tensor load pca_lowrank save svd_lowrank unravel_index'.split(
-    ' ',
-  ),
+  (
+    'are_deterministic_algorithms_enabled asarray enable_grad from_numpy frombuffer get_default_device get_default_dtype ' +
+    'get_float32_matmul_precision get_num_threads get_rng_state iinfo inference_mode is_inference_mode_enabled is_storage is_tensor load ' +
+    'pca_lowrank save set_default_device set_default_dtype set_float32_matmul_precision set_flush_denormal set_num_threads ' +
+    'set_printoptions set_rng_state svd_lowrank sym_float sym_int sym_max sym_min sym_not unravel_index use_deterministic_algorithms'
+  ).split(' '),
 );
 
 /** Functions that are Python in PyTorch and that its compiler refuses, with what it says. */
