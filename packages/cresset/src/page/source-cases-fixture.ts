@@ -30,7 +30,7 @@ export function decoded(value: Encoded): Input {
   if ('items' in value) return value.items.map(decoded);
   if ('entries' in value) return new Map(value.entries.map(([key, item]) => [decoded(key) as string, decoded(item)]));
   if ('complex' in value) return { re: value.complex[0], im: value.complex[1] };
-  const bytes = Uint8Array.from(Buffer.from(value.data, 'base64'));
+  const bytes = Uint8Array.from(atob(value.data), (character) => character.charCodeAt(0));
   const data = new ARRAYS[value.tensor](bytes.buffer);
   return tensor(data, { shape: [...value.shape], dtype: value.tensor });
 }
