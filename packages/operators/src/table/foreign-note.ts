@@ -5,5 +5,8 @@ const OWN = /^(?:aten|prim|prims|quantized|profiler|onnx|cuda)::/;
 
 /** What is said of an operator that is not known. */
 export function foreignNote(name: Symbol): string {
+  if (name === 'prim::ConstantMKLDNNTensor') {
+    return ' torch.jit.optimize_for_inference put weights into the code, of which a saved file has none: save the module before.';
+  }
   return OWN.test(name) ? '' : " An operator of one's own is made known by registerOperator.";
 }
