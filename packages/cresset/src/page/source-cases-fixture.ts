@@ -6,6 +6,7 @@ import { tensor, type Input, type Tensor } from '../index.ts';
 const ARRAYS = {
   float32: Float32Array,
   float64: Float64Array,
+  int8: Int8Array,
   int32: Int32Array,
   int64: BigInt64Array,
   bool: Uint8Array,

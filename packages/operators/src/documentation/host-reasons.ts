@@ -28,7 +28,7 @@ export const hostReasons: readonly (readonly [reason: string, names: string])[] 
   ],
   [
     'How many random numbers are drawn hangs on those drawn before.',
-    'fractional_max_pool2d fractional_max_pool3d multinomial poisson',
+    'fractional_max_pool2d fractional_max_pool3d multinomial binomial poisson',
   ],
   ['Numbers are told apart in double precision at the edges of bins.', 'histc histogram histogramdd'],
   ['Which of equal elements is named hangs on the steps in which PyTorch sorts them, one after the other.', 'mode'],

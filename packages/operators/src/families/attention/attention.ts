@@ -29,7 +29,7 @@ import {
   type ParamExpr,
 } from '@cresset/tensorexpr';
 import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';
-import { kernel } from '../../table/builders.ts';
+import { decomposed, kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import type { HostContext, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
@@ -331,7 +331,34 @@ function attentionRow(schema: string, shapes: (heads: Heads, args: AttentionArgs
   });
 }
 
+/** Which sizes a mask of each type has, of scores `[B, heads, L, L]`; a mask of another type has those of the scores. */
+const maskedSoftmax = decomposed(
+  'aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor',
+  `
+def _masked_softmax(self: Tensor, mask: Tensor, dim: Optional[int], mask_type: Optional[int]) -> Tensor:
+    assert mask.dtype == 11, "Mask should be a boolean tensor"
+    kind = 2
+    if mask_type is not None and mask.dim() == 2 and self.dim() == 4:
+        kind = mask_type
+    own = mask
+    if kind == 0:
+        assert mask.size() == [self.size(2), self.size(2)], "For mask_type == 0 mask shape should be (L, L)"
+        own = mask.view([1, 1, self.size(2), self.size(2)])
+    elif kind == 1:
+        assert mask.size() == [self.size(0), self.size(2)], "For mask_type == 1 mask shape should be (B, L)"
+        own = mask.view([self.size(0), 1, 1, self.size(2)])
+    else:
+        assert mask.size() == self.size(), "For mask_type == 2 mask shape should match input shape"
+    axis = self.dim() - 1
+    if dim is not None:
+        axis = dim
+    return torch.softmax(torch.masked_fill(self, own, float("-inf")), axis)
+`,
+  { out: true },
+);
+
 export const attentionRows: readonly OperatorRow[] = [
+  maskedSoftmax,
   attentionRow(
     `aten::scaled_dot_product_attention(${attentionArguments}, *, float? scale=None, bool enable_gqa=False) -> Tensor`,
     ({ outSizes }, args) => {

@@ -3,6 +3,7 @@ import { quantizedActivationRows } from './activations.ts';
 import { quantizedArithmeticRows } from './arithmetic.ts';
 import { quantizedConvolutionRows } from './convolution.ts';
 import { quantizedEmbeddingRows } from './embedding.ts';
+import { fbgemmRows } from './fbgemm.ts';
 import { fakeQuantizeRows } from './fake-quantize.ts';
 import { quantizedLinearRows } from './linear.ts';
 import { quantizedNormalizationRows } from './normalization.ts';
@@ -19,6 +20,7 @@ export const quantizedRows: readonly OperatorRow[] = [
   ...quantizedPoolingRows,
   ...quantizedNormalizationRows,
   ...quantizedLinearRows,
+  ...fbgemmRows,
   ...quantizedConvolutionRows,
   ...quantizedEmbeddingRows,
   ...quantizedRecurrentRows,

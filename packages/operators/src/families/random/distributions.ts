@@ -1,6 +1,6 @@
 import { isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, unary, type Expr } from '@cresset/tensorexpr';
-import { broadcastSizes } from '../../kernels/broadcast.ts';
+import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
@@ -124,7 +124,49 @@ function poisson(rate: number, generator: RandomGenerator): number {
   return count;
 }
 
+/** How many of `count` trials succeed, each with probability `p`. */
+function binomial(count: number, p: number, generator: RandomGenerator): number {
+  if (Number.isNaN(count) || Number.isNaN(p)) return NaN;
+  if (count <= 0 || p <= 0) return 0;
+  if (p >= 1) return count;
+  if (p > 0.5) return count - binomial(count, 1 - p, generator);
+  // Trials between two successes have a geometric distribution.
+  const failure = Math.log1p(-p);
+  let successes = -1;
+  for (let trials = 0; trials <= count; successes++) {
+    trials += Math.floor(Math.log(1 - generator.nextUniform()) / failure) + 1;
+  }
+  return successes;
+}
+
+interface BinomialArgs {
+  readonly count: Tensor;
+  readonly prob: Tensor;
+}
+
+const binomialRow = kernel<BinomialArgs>(`aten::binomial(Tensor count, Tensor prob, ${generatorOption}) -> Tensor`, {
+  shape: ({ count, prob }) => {
+    check(
+      isFloatingPoint(count.dtype),
+      () => `binomial only supports floating-point dtypes for count, got: ${dtypeName(count.dtype)}`,
+    );
+    check(
+      count.dtype === prob.dtype,
+      () => `Found dtype ${dtypeName(prob.dtype)} but expected ${dtypeName(count.dtype)}`,
+    );
+    return { sizes: broadcastSizes(count.symSizes, prob.symSizes), dtype: count.dtype };
+  },
+  *host({ count, prob }, [output], { generator }) {
+    const counts = yield* numbersIn(expand(count, output.sizes));
+    const probabilities = yield* numbersIn(expand(prob, output.sizes));
+    yield* writeInPieces(output, (at) => binomial(counts[at], probabilities[at], generator), 1024);
+  },
+  nondeterministic: true,
+  out: true,
+});
+
 export const distributionRows: readonly OperatorRow[] = [
+  binomialRow,
   kernel<OfSelf>(`aten::poisson(Tensor self, ${generatorOption}) -> Tensor`, {
     shape: ({ self }) => {
       if (!isFloatingPoint(self.dtype)) throw notImplementedFor('poisson_cpu', dtypeName(self.dtype));
