@@ -1,10 +1,12 @@
 import {
   BoolType,
+  ClassType,
   Complex,
   CressetError,
   EnumType,
   FloatType,
   IntType,
+  isCustomClass,
   ListType,
   nested,
   StringType,
@@ -345,6 +347,8 @@ export class WireReader {
       case 'InterfaceType': {
         const object = isKind(value, 'reference') ? this.#objectAt(value) : undefined;
         if (object?.type.isSubtypeOf(type)) return object;
+        const copy = type instanceof ClassType ? this.#object(value, type) : null;
+        if (copy) return copy;
         break;
       }
       default:
@@ -414,6 +418,18 @@ export class WireReader {
     return new Tuple(
       items.map((item, index) => this.#read(item, type.elements[index])),
       named,
+    );
+  }
+
+  /** An object of a class of the program, as results have one: by its attributes. */
+  #object(value: WireValue, type: ClassType): ScriptObject | null {
+    const { attributes, qualifiedName } = type;
+    const given = new Map(entriesOf(value));
+    const fits = given.size === attributes.length && attributes.every(({ name }) => given.has(name));
+    if (!isKind(value, 'dict') || !fits || type.isModule() || isCustomClass(qualifiedName)) return null;
+    return new ScriptObject(
+      type,
+      attributes.map(({ name, type: own }) => this.#read(given.get(name)!, own)),
     );
   }
 
