@@ -20,6 +20,8 @@ export interface LoadOptions {
    * CPU. `model.place` says which and why. `webgpu` rejects where there is no GPU.
    */
   readonly device?: 'auto' | 'webgpu' | 'cpu';
+  /** Another name for `device`, as `torch.jit.load` has `map_location`; `device` counts where both are given. */
+  readonly mapLocation?: 'auto' | 'webgpu' | 'cpu';
   /** `false` runs the program in this thread, which it keeps busy. By default it runs in a worker that all models share. */
   readonly worker?: boolean;
   /**
@@ -75,6 +77,7 @@ export const PRECISION_RULES = { weights: ['float32', 'float16'] } as const sati
 /** What the options of a program can be, wherever it comes from. */
 export const PLACE_RULES = {
   ...DEVICE_RULES,
+  mapLocation: DEVICE_RULES.device,
   worker: 'boolean',
   memoryLimit: 'positive',
 } as const satisfies OptionRules;
@@ -119,7 +122,15 @@ export class Library {
       program: 'string',
       outputs: 'any',
     });
-    const { device = 'auto', cache = false, lazy = true, weights = 'float32', memoryLimit, program } = options;
+    const {
+      mapLocation = 'auto',
+      device = mapLocation,
+      cache = false,
+      lazy = true,
+      weights = 'float32',
+      memoryLimit,
+      program,
+    } = options;
     const placement = await this.placement(options.worker ?? true, device);
     const model = this.nextModel();
     const request = {

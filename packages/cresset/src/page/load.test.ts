@@ -40,6 +40,13 @@ it('outside of browsers a model is named by its path, or its `file:` address', a
   expect(error.message).toContain('no%20such%20folder/model.pt cannot be read: ENOENT');
 });
 
+it('mapLocation is another name for device, which counts where both are given', async () => {
+  const onHost = await load(digits, { mapLocation: 'cpu', worker: false });
+  const chosen = await load(digits, { device: 'cpu', mapLocation: 'webgpu', worker: false });
+  expect([onHost, chosen].map(({ place }) => place.device)).toEqual(['cpu', 'cpu']);
+  await Promise.all([onHost.dispose(), chosen.dispose()]);
+});
+
 it('transfers a file once for loads that go on at a time, of which each has a model of its own', async () => {
   const archive = new SyntheticArchive(
     [{ name: 'w', shape: [512, 1024], value: 2 }],
