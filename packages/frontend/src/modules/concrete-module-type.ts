@@ -1,4 +1,4 @@
-import { ErrorReport, NoneType, TensorType, type ClassType, type Type } from '@cresset/ir';
+import { ErrorReport, InterfaceType, NoneType, TensorType, type ClassType, type Type } from '@cresset/ir';
 import { Dict, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { compileError } from '../compilation-error.ts';
 import { makeTypeParser } from '../define.ts';
@@ -43,7 +43,7 @@ export interface ConcreteModuleType {
   readonly container: ContainerKind | undefined;
   readonly attributes: readonly TypedAttribute[];
   readonly constants: ReadonlyMap<string, IValue>;
-  readonly modules: readonly (readonly [name: string, type: ClassType, module: PythonObject])[];
+  readonly modules: readonly (readonly [name: string, type: ClassType | InterfaceType, module: PythonObject])[];
   /** Functions that are attributes, with what they are to the compiler. */
   readonly functions: ReadonlyMap<string, PythonValue>;
   /** Why attributes are none of the program. */
@@ -114,17 +114,19 @@ export class ConcreteTypeInference {
     const module = this.#module;
     this.#addTensors('_parameters', 'parameter');
     this.#addTensors('_buffers', 'buffer');
-    const modules: [string, ClassType, PythonObject][] = [];
+    const modules: [string, ClassType | InterfaceType, PythonObject][] = [];
     for (const [name, each] of this.#registered('_modules')) {
       const annotated = this.#annotated(name);
       if (each === null) {
         this.#add(name, annotated ?? NoneType.get(), 'attribute', null);
         continue;
       }
-      if (annotated !== undefined && annotated.kind !== 'InterfaceType') {
+      if (annotated !== undefined && !(annotated instanceof InterfaceType)) {
         throw compileError(undefined, `Expected inferred type to be interface type for '${name}'`);
       }
-      modules.push([name, typeOf(each as PythonObject), each as PythonObject]);
+      const own = typeOf(each as PythonObject);
+      // What is annotated with an interface may be exchanged for another module that has it.
+      modules.push([name, annotated ?? own, each as PythonObject]);
       this.#added.add(name);
     }
     this.#addConstants();

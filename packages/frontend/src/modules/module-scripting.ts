@@ -1,4 +1,4 @@
-import { ClassType, Source, type GraphFunction } from '@cresset/ir';
+import { ClassType, Source, type GraphFunction, type InterfaceType } from '@cresset/ir';
 import { ScriptObject, type Dict } from '@cresset/tensor';
 import { compileError } from '../compilation-error.ts';
 import { declareFunctions, declareHooks, declareProperties, type PropertyDef } from '../define.ts';
@@ -107,7 +107,11 @@ export class ModuleScripter {
     for (const attribute of concrete.attributes) {
       object.setAttribute(attribute.name, attributeValue(this.#program, attribute));
     }
-    for (const [name, , submodule] of concrete.modules) object.setAttribute(name, this.#make(submodule));
+    for (const [name, declared, submodule] of concrete.modules) {
+      const made = this.#make(submodule);
+      checkInterface(name, declared, made.type);
+      object.setAttribute(name, made);
+    }
     if (!this.#compiled.has(type)) {
       this.#compiled.add(type);
       this.#compileMethods(type, concrete, module);
@@ -212,4 +216,15 @@ function namesOf(pythonClass: PythonClass): readonly string[] {
 
 function renamed(def: Def, name: string): Def {
   return replaceUnusedBody({ ...def, name: { ...def.name, name } });
+}
+
+/** Throws PyTorch's error where an attribute is annotated with an interface that its module does not have. */
+function checkInterface(name: string, declared: ClassType | InterfaceType, own: ClassType): void {
+  const whyNot: string[] = [];
+  if (own.isSubtypeOf(declared, whyNot)) return;
+  const [type, expected] = [own.reprStr(), declared.reprStr()];
+  throw compileError(
+    undefined,
+    `Could not cast attribute '${name}' to type ${expected}: Object of type ${type} is not compatible with interface ${expected}\n${whyNot.join('')}`,
+  );
 }

@@ -1,5 +1,6 @@
 import {
   ClassType,
+  InterfaceType,
   constantValue,
   NoneType,
   TupleType,
@@ -106,6 +107,8 @@ export class ModuleValue extends SugaredValue {
   override attr(range: SourceRange, fn: GraphFunction, field: string): SugaredValue {
     const attribute = this.#type.findAttribute(field);
     if (isModuleType(attribute)) return this.#submodule(range, fn, field, attribute);
+    if (attribute instanceof InterfaceType)
+      return new InterfaceValue(this.#members.attr(range, fn, field).asValue(range, fn));
     if (this.#type.hasAttribute(field) || this.hasAttr(range, fn, field) || this.#type.findProperty(field)) {
       return this.#members.attr(range, fn, field);
     }
@@ -261,6 +264,13 @@ class ModuleListing extends SugaredValue {
   override call({ range, args, kwargs }: SugaredCall): SugaredValue {
     if (args.length > 0 || kwargs.length > 0) throw compileError(range, `${this.kind()} takes no arguments`);
     return this.#list();
+  }
+}
+
+/** A submodule of which an interface is known: it is called as modules are. */
+class InterfaceValue extends SimpleValue {
+  override call(call: SugaredCall): SugaredValue {
+    return this.attr(call.range, call.fn, 'forward').call(call);
   }
 }
 

@@ -33,7 +33,7 @@ import { mergedWithBases } from './inherited-members.ts';
 import { ModuleScripter } from './module-scripting.ts';
 import { toSugared } from './sugared-python.ts';
 import { overloadsOf } from './overloads.ts';
-import { hasDecorator, isIgnored } from './unused-definition.ts';
+import { decoratorName, hasDecorator, isIgnored } from './unused-definition.ts';
 
 const NAMESPACE = '__torch__';
 
@@ -200,12 +200,13 @@ export class ScriptProgram implements Resolver, PythonHost {
     const classDef = this.#classes.get(name);
     if (known !== undefined || classDef === undefined || !this.#isCompiled(name, classDef)) return known;
     this.#classes.delete(name);
-    const merged = mergedWithBases(classDef, this.globals);
+    const merged = isInterface(classDef) ? classDef : mergedWithBases(classDef, this.globals);
     return compilationCallStack.within(qualifiedName, () => this.#definer.define(qualifiedName, merged));
   }
 
   /** Of exceptions only the name counts, and modules are compiled one by one. */
   #isCompiled(name: string, classDef: ClassDef): boolean {
+    if (isInterface(classDef)) return true;
     const value = this.globals.names.get(name);
     if (value instanceof PythonClass) return !this.isException(value) && !this.python.isModuleClass(value);
     // The file has not come so far, or it cannot be run.
@@ -389,6 +390,11 @@ function fullNameIn(name: string, scope: Scope): string {
   const [root = name, ...rest] = name.split('.');
   const value = scope.find(root);
   return value instanceof QualifiedName ? [value.path, ...rest].join('.') : name;
+}
+
+/** An interface of modules is a class of them to Python, and has no more methods than it names. */
+function isInterface({ decorators }: ClassDef): boolean {
+  return decorators.some((decorator) => /(^|\.)interface$/.test(decoratorName(decorator)));
 }
 
 function isOverload(def: Def): boolean {
