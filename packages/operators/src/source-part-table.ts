@@ -42,6 +42,7 @@ export const SOURCE_NAMES: Readonly<Record<string, string>> = {
   'recurrent': 'pad_packed_sequence unpack_sequence',
   'resampling': '_interpolate affine_grid grid_sample interpolate',
   'resampling sorting': 'Upsample UpsamplingBilinear2d UpsamplingNearest2d',
+  'scalar-functions': '_awaitable _awaitable_nowait _awaitable_wait record_function',
   'scatter': 'invert_permutation',
   'sorting': '_consecutive_return_counts _consecutive_return_inverse _consecutive_return_inverse_and_counts _consecutive_return_inverse_false _consecutive_return_inverse_true _consecutive_return_output _return_counts _return_inverse _return_inverse_and_counts _return_inverse_false _return_inverse_true _return_output _unique_consecutive_impl _unique_impl unique',
   'special': '_segment_reduce',

@@ -158,10 +158,6 @@ export class PythonParser extends Parser {
 
   protected override parseUnaryOperator(op: UnaryOperator): Expr {
     const parsed = super.parseUnaryOperator(op);
-    // To Python's tree the sign is no part of the number.
-    if (op === '-' && parsed.kind === 'const' && parsed.value === -(2n ** 63n)) {
-      this.#refuse(parsed.range, 'Integral constant out of range (must fit in a signed 64 bit integer)');
-    }
     // What PyTorch's Python frontend says of it, which has no unary plus.
     if (op === '+') this.#refuse(undefined, "'UnaryOp' object has no attribute 'range'");
     return parsed;
