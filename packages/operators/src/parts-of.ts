@@ -23,9 +23,20 @@ export function lookUp(table: Readonly<Record<string, string>>): (identifiers: I
   };
 }
 
-/** Most derivatives need the part they are in and no other: the tables leave those out. */
-const partsOfName = (table: ReadonlyMap<string, readonly PartName[]>, name: string): readonly PartName[] =>
-  table.get(name) ?? (name.endsWith('_backward') ? ['gradients'] : []);
+/** Names of operators that need the part they are in and no other, as most derivatives do: the tables leave those out. */
+const KNOWN_BY_FORM: readonly (readonly [RegExp, PartName])[] = [
+  [/_backward$/, 'gradients'],
+  [/mkldnn/, 'layers'],
+  [/^fbgemm|^quantized_/, 'quantized'],
+];
+
+/** The part that the form of a name tells. */
+export const partByForm = (name: string): PartName | undefined => KNOWN_BY_FORM.find(([form]) => form.test(name))?.[1];
+
+const partsOfName = (table: ReadonlyMap<string, readonly PartName[]>, name: string): readonly PartName[] => {
+  const part = partByForm(name);
+  return table.get(name) ?? (part === undefined ? [] : [part]);
+};
 
 /** Whatever the code of a saved program calls, with the namespaces of `ops`: what `partsOf` is to be asked for. */
 export function namesInCode(code: string): Set<string> {

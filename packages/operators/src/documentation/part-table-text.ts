@@ -2,7 +2,7 @@ import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, NN_TEXTS } from '@cresset/front
 import { commonRows } from '../families/common.ts';
 import { rareRows } from '../families/rare.ts';
 import type { PartName } from '../part-table.ts';
-import { plainName } from '../parts-of.ts';
+import { partByForm, plainName } from '../parts-of.ts';
 import { withForms } from '../table/register.ts';
 import type { OperatorRow } from '../table/row.ts';
 
@@ -145,8 +145,7 @@ function tableOf(byName: Parts): string {
   const names = new Map<string, string[]>();
   for (const [name, parts] of byName) {
     const key = [...parts].sort().join(' ');
-    // Known by its ending.
-    if (key === 'gradients' && name.endsWith('_backward')) continue;
+    if (key === partByForm(name)) continue;
     names.set(key, [...(names.get(key) ?? []), name]);
   }
   return [...names]

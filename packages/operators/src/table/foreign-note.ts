@@ -6,7 +6,7 @@ const OWN = /^(?:aten|prim|prims|quantized|profiler|onnx|cuda)::/;
 /** What is said of an operator that is not known. */
 export function foreignNote(name: Symbol): string {
   if (name === 'prim::ConstantMKLDNNTensor') {
-    return ' torch.jit.optimize_for_inference put weights into the code, of which a saved file has none: save the module before.';
+    return ' No file has the weights of torch.jit.optimize_for_inference.';
   }
   return OWN.test(name) ? '' : " An operator of one's own is made known by registerOperator.";
 }
