@@ -1,7 +1,18 @@
 import { expect } from 'vitest';
 import { tensor, type Input, type Tensor } from '../index.ts';
 
-/** What `make-cases.py` writes of a value. */
+/** Values and messages of cases that PyTorch made of Python files, and how they are compared. */
+
+const ARRAYS = {
+  float32: Float32Array,
+  float64: Float64Array,
+  int8: Int8Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  bool: Uint8Array,
+} as const;
+
+/** What `make-cases.py` and `make-function-cases.py` write of a value. */
 export type Encoded =
   | null
   | boolean
@@ -10,11 +21,8 @@ export type Encoded =
   | { readonly float: string }
   | { readonly items: readonly Encoded[] }
   | { readonly entries: readonly (readonly [Encoded, Encoded])[] }
-  | {
-      readonly tensor: 'float32' | 'float64' | 'int64' | 'bool';
-      readonly shape: readonly number[];
-      readonly data: string;
-    };
+  | { readonly complex: readonly [re: number, im: number] }
+  | { readonly tensor: keyof typeof ARRAYS; readonly shape: readonly number[]; readonly data: string };
 
 export function decoded(value: Encoded): Input {
   if (typeof value !== 'object' || value === null) return value;
@@ -22,15 +30,9 @@ export function decoded(value: Encoded): Input {
   if ('float' in value) return Number(value.float.replace('inf', 'Infinity'));
   if ('items' in value) return value.items.map(decoded);
   if ('entries' in value) return new Map(value.entries.map(([key, item]) => [decoded(key) as string, decoded(item)]));
-  const bytes = Uint8Array.from(atob(value.data), (each) => each.charCodeAt(0));
-  const data =
-    value.tensor === 'float32'
-      ? new Float32Array(bytes.buffer)
-      : value.tensor === 'float64'
-        ? new Float64Array(bytes.buffer)
-        : value.tensor === 'int64'
-          ? new BigInt64Array(bytes.buffer)
-          : bytes;
+  if ('complex' in value) return { re: value.complex[0], im: value.complex[1] };
+  const bytes = Uint8Array.from(atob(value.data), (character) => character.charCodeAt(0));
+  const data = new ARRAYS[value.tensor](bytes.buffer);
   return tensor(data, { shape: [...value.shape], dtype: value.tensor });
 }
 
@@ -47,7 +49,9 @@ export function plain(value: unknown): unknown {
 }
 
 export function expectAlike(got: unknown, wanted: unknown): void {
-  if (typeof wanted === 'number' && !Number.isInteger(wanted)) {
+  if (typeof wanted === 'number' && !Number.isFinite(wanted)) {
+    expect(got).toBe(wanted);
+  } else if (typeof wanted === 'number' && !Number.isInteger(wanted)) {
     expect(Math.abs((got as number) - wanted)).toBeLessThanOrEqual(2e-5 + 2e-5 * Math.abs(wanted));
   } else if (typeof wanted === 'number') {
     expect(got === wanted || Math.abs((got as number) - wanted) <= 2e-5).toBe(true);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { script } from '../index.ts';
-import { decoded, expectAlike, failure, plain, trimmed, type Encoded } from './source-cases-fixture.ts';
+import { decoded, expectAlike, failure, plain, trimmed, type Encoded } from './python-cases-fixture.ts';
 
 const folder = new URL('../../../../conformance/python/', import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
