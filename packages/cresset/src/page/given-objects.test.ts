@@ -51,7 +51,9 @@ it('objects that a program returned can be given back to it', async () => {
     expect(await program.call('all_steps', [[] as never, second as never])).toBe(1);
     // What has other attributes is none.
     const other = { hidden: x, steps: 1 };
-    await expect(program.call('forward', [x, other as never])).rejects.toThrow("for argument 'state' but instead found");
+    await expect(program.call('forward', [x, other as never])).rejects.toThrow(
+      "for argument 'state' but instead found",
+    );
     const wrong = { ...third, steps: 'a' };
     await expect(program.call('forward', [x, wrong as never])).rejects.toThrow("Expected a value of type 'int'");
   }
