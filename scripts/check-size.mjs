@@ -5,10 +5,10 @@ import { familySizes } from './build/family-sizes.mjs';
 
 const folder = new URL('../packages/cresset/dist/', import.meta.url);
 const downloads = [
-  { name: 'page and engine', files: ['cresset.js', 'engine.js'], limit: 254_200 },
-  { name: 'classic script and engine', files: ['cresset.global.js', 'engine.js'], limit: 254_200 },
-  { name: 'everything at once', files: ['cresset.js', 'full.js', 'engine-full.js'], limit: 864_000 },
-  { name: 'one classic script with everything', files: ['full.global.js'], limit: 864_000 },
+  { name: 'page and engine', files: ['cresset.js', 'engine.js'], limit: 255_800 },
+  { name: 'classic script and engine', files: ['cresset.global.js', 'engine.js'], limit: 255_800 },
+  { name: 'everything at once', files: ['cresset.js', 'full.js', 'engine-full.js'], limit: 880_500 },
+  { name: 'one classic script with everything', files: ['full.global.js'], limit: 880_500 },
 ];
 
 const sizeOf = (file) => gzipSync(readFileSync(new URL(file, folder)), { level: 9 }).length;

@@ -1,5 +1,5 @@
 import { checkOptions } from '@cresset/ir';
-import type { RunOperatorNotice, WorkerClient } from '@cresset/runtime';
+import { toWireError, type OperatorOutcome, type RunOperatorNotice, type WorkerClient } from '@cresset/runtime';
 import { AuthoredModule, DEFINE_RULES, type DefineOptions } from './page/authored-module.ts';
 import type { Availability } from './page/availability.ts';
 import {
@@ -241,5 +241,6 @@ function runOperator(notice: RunOperatorNotice, client: WorkerClient): void {
   void outsideFunctions
     .get(notice.operator)!
     .run(notice)
+    .catch((error: unknown): OperatorOutcome => ({ error: toWireError(error) }))
     .then((outcome) => client.request('done', { type: 'operator-result', run: notice.run, outcome }));
 }

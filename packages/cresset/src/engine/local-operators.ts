@@ -1,3 +1,4 @@
+import { toWireError } from '@cresset/runtime';
 import type { CustomOperator } from '../page/custom-operator.ts';
 import { loadPart } from './parts.ts';
 
@@ -13,6 +14,8 @@ export async function registerLocalOperators(): Promise<void> {
   if (waiting.length === 0) return;
   const { registerCustomOperator } = await loadPart('authoring');
   for (const operator of waiting.splice(0)) {
-    registerCustomOperator(operator.registration, (call) => operator.run(call));
+    registerCustomOperator(operator.registration, (call) =>
+      operator.run(call).catch((error: unknown) => ({ error: toWireError(error) })),
+    );
   }
 }

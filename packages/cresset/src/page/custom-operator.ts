@@ -1,6 +1,5 @@
 import { checkOptions, CressetError } from '@cresset/ir';
 import {
-  toWireError,
   type OperatorOutcome,
   type OperatorRegistration,
   type OperatorRun,
@@ -74,7 +73,7 @@ export class CustomOperator implements OutsideFunction {
     };
   }
 
-  /** Runs the function on arguments from the worker; never throws. */
+  /** Runs the function on arguments from the worker. Rejects with a CressetError, `OPERATOR_HOST` where the function throws another. */
   async run({ args, writes, results }: OperatorRun): Promise<OperatorOutcome> {
     try {
       return await this.#run(
@@ -83,17 +82,9 @@ export class CustomOperator implements OutsideFunction {
         results,
       );
     } catch (cause) {
-      const error =
-        cause instanceof CressetError
-          ? cause
-          : new CressetError(
-              'OPERATOR_HOST',
-              `${this.name}: ${cause instanceof Error ? cause.message : String(cause)}`,
-              {
-                cause,
-              },
-            );
-      return { error: toWireError(error) };
+      if (cause instanceof CressetError) throw cause;
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new CressetError('OPERATOR_HOST', `${this.name}: ${message}`, { cause });
     }
   }
 

@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import { toWireError, type OperatorOutcome, type OperatorRun, type WireGlobal } from '@cresset/runtime';
+import type { OperatorOutcome, OperatorRun, WireGlobal } from '@cresset/runtime';
 import type { CompilationUnit } from './compilation-unit.ts';
 import { outsideFunctions } from './outside-functions.ts';
 import {
@@ -96,7 +96,6 @@ async function run(name: string, fn: IgnoredFunction, { args }: OperatorRun): Pr
     return { values: [new WireArguments().value(result ?? null)], written: [] };
   } catch (cause) {
     const message = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
-    const error = cause instanceof CressetError ? cause : new CressetError('IGNORED_FUNCTION', message, { cause });
-    return { error: toWireError(error) };
+    throw cause instanceof CressetError ? cause : new CressetError('IGNORED_FUNCTION', message, { cause });
   }
 }

@@ -2,7 +2,7 @@ import type { OperatorOutcome, OperatorRegistration, OperatorRun } from '@cresse
 
 /** What computes calls that programs make outside of themselves. */
 export interface OutsideFunction {
-  /** Runs it on arguments from the worker; never throws. */
+  /** Runs it on arguments from the worker. Rejects with a CressetError. */
   run(call: OperatorRun): Promise<OperatorOutcome>;
   /** Of an operator, which every worker is told of. */
   readonly registration?: OperatorRegistration;
