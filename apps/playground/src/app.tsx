@@ -67,7 +67,7 @@ function MissingGpu({ availability }: { availability: Availability | null }) {
   if (!availability || availability.available) return null;
   return (
     <p role="note">
-      No GPU to compute on: {availability.message} {availability.help}
+      No GPU to compute on: {availability.message.replace(/\.?$/, '.')} {availability.help}
     </p>
   );
 }
