@@ -10,7 +10,9 @@ import type { OperatorRow } from '../../table/row.ts';
 const KNOWN_DTYPES = '[6, 15, 5, 0, 1]';
 
 const reorder = (rank: number): OperatorRow => {
-  const sizes = ['padding=0', 'stride=1', 'dilation=1'].map((each) => `SymInt[${rank}] ${each}`).join(', ');
+  const all = (value: number): string => `[${new Array(rank).fill(value).join(', ')}]`;
+  const defaults = [`padding=${all(0)}`, `stride=${all(1)}`, `dilation=${all(1)}`];
+  const sizes = defaults.map((each) => `SymInt[${rank}] ${each}`).join(', ');
   const name = `mkldnn_reorder_conv${rank}d_weight`;
   return decomposed(
     `aten::${name}(Tensor self, ${sizes}, SymInt groups=1, SymInt[]? input_size=None) -> Tensor`,
