@@ -1,16 +1,16 @@
-import { simpleLayer } from './simple-layer.ts';
+import { layer } from './layer-text.ts';
 
 const INPLACE = 'inplace: bool = False';
 
 /** Activations (PyTorch: torch/nn/modules/activation.py), with attention, which stands in `attention.ts`. */
 export const ACTIVATION = [
-  simpleLayer(
+  layer(
     'Threshold',
     `threshold: float, value: float, ${INPLACE}`,
     'F.threshold(input, self.threshold, self.value, self.inplace)',
   ),
-  simpleLayer('ReLU', INPLACE, 'F.relu(input, inplace=self.inplace)'),
-  simpleLayer(
+  layer('ReLU', INPLACE, 'F.relu(input, inplace=self.inplace)'),
+  layer(
     'RReLU',
     `lower: float = 1.0 / 8, upper: float = 1.0 / 3, ${INPLACE}`,
     'F.rrelu(input, self.lower, self.upper, self.training, self.inplace)',
@@ -37,31 +37,31 @@ class ReLU6(Hardtanh):
     def __init__(self, inplace: bool = False):
         super().__init__(0.0, 6.0, inplace)
 `,
-  simpleLayer('Sigmoid', '', 'torch.sigmoid(input)'),
-  simpleLayer('Hardsigmoid', INPLACE, 'F.hardsigmoid(input, self.inplace)'),
-  simpleLayer('Tanh', '', 'torch.tanh(input)'),
-  simpleLayer('SiLU', INPLACE, 'F.silu(input, inplace=self.inplace)'),
-  simpleLayer('Mish', INPLACE, 'F.mish(input, inplace=self.inplace)'),
-  simpleLayer('Hardswish', INPLACE, 'F.hardswish(input, self.inplace)'),
-  simpleLayer('ELU', `alpha: float = 1.0, ${INPLACE}`, 'F.elu(input, self.alpha, self.inplace)'),
-  simpleLayer('CELU', `alpha: float = 1.0, ${INPLACE}`, 'F.celu(input, self.alpha, self.inplace)'),
-  simpleLayer('SELU', INPLACE, 'F.selu(input, self.inplace)'),
-  simpleLayer('GLU', 'dim: int = -1', 'F.glu(input, self.dim)'),
-  simpleLayer('GELU', "approximate: str = 'none'", 'F.gelu(input, approximate=self.approximate)'),
-  simpleLayer('Hardshrink', 'lambd: float = 0.5', 'F.hardshrink(input, self.lambd)'),
-  simpleLayer(
+  layer('Sigmoid', '', 'torch.sigmoid(input)'),
+  layer('Hardsigmoid', INPLACE, 'F.hardsigmoid(input, self.inplace)'),
+  layer('Tanh', '', 'torch.tanh(input)'),
+  layer('SiLU', INPLACE, 'F.silu(input, inplace=self.inplace)'),
+  layer('Mish', INPLACE, 'F.mish(input, inplace=self.inplace)'),
+  layer('Hardswish', INPLACE, 'F.hardswish(input, self.inplace)'),
+  layer('ELU', `alpha: float = 1.0, ${INPLACE}`, 'F.elu(input, self.alpha, self.inplace)'),
+  layer('CELU', `alpha: float = 1.0, ${INPLACE}`, 'F.celu(input, self.alpha, self.inplace)'),
+  layer('SELU', INPLACE, 'F.selu(input, self.inplace)'),
+  layer('GLU', 'dim: int = -1', 'F.glu(input, self.dim)'),
+  layer('GELU', "approximate: str = 'none'", 'F.gelu(input, approximate=self.approximate)'),
+  layer('Hardshrink', 'lambd: float = 0.5', 'F.hardshrink(input, self.lambd)'),
+  layer(
     'LeakyReLU',
     `negative_slope: float = 0.01, ${INPLACE}`,
     'F.leaky_relu(input, self.negative_slope, self.inplace)',
   ),
-  simpleLayer('LogSigmoid', '', 'F.logsigmoid(input)'),
-  simpleLayer('Softplus', 'beta: float = 1.0, threshold: float = 20.0', 'F.softplus(input, self.beta, self.threshold)'),
-  simpleLayer('Softshrink', 'lambd: float = 0.5', 'F.softshrink(input, self.lambd)'),
-  simpleLayer('Softsign', '', 'F.softsign(input)'),
-  simpleLayer('Tanhshrink', '', 'F.tanhshrink(input)'),
-  simpleLayer('Softmin', 'dim: Optional[int] = None', 'F.softmin(input, self.dim, _stacklevel=5)'),
-  simpleLayer('Softmax', 'dim: Optional[int] = None', 'F.softmax(input, self.dim, _stacklevel=5)'),
-  simpleLayer('LogSoftmax', 'dim: Optional[int] = None', 'F.log_softmax(input, self.dim, _stacklevel=5)'),
+  layer('LogSigmoid', '', 'F.logsigmoid(input)'),
+  layer('Softplus', 'beta: float = 1.0, threshold: float = 20.0', 'F.softplus(input, self.beta, self.threshold)'),
+  layer('Softshrink', 'lambd: float = 0.5', 'F.softshrink(input, self.lambd)'),
+  layer('Softsign', '', 'F.softsign(input)'),
+  layer('Tanhshrink', '', 'F.tanhshrink(input)'),
+  layer('Softmin', 'dim: Optional[int] = None', 'F.softmin(input, self.dim, _stacklevel=5)'),
+  layer('Softmax', 'dim: Optional[int] = None', 'F.softmax(input, self.dim, _stacklevel=5)'),
+  layer('LogSoftmax', 'dim: Optional[int] = None', 'F.log_softmax(input, self.dim, _stacklevel=5)'),
   `
 class Softmax2d(Module):
     def forward(self, input: Tensor) -> Tensor:
@@ -128,4 +128,4 @@ class PairwiseDistance(Module):
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
-${simpleLayer('CosineSimilarity', 'dim: int = 1, eps: float = 1e-08', 'F.cosine_similarity(x1, x2, self.dim, self.eps)', { inputs: 'x1: Tensor, x2: Tensor' })}`;
+${layer('CosineSimilarity', 'dim: int = 1, eps: float = 1e-08', 'F.cosine_similarity(x1, x2, self.dim, self.eps)', { inputs: 'x1: Tensor, x2: Tensor' })}`;

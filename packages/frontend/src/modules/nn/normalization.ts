@@ -1,5 +1,5 @@
-import { affineOf, resetAffine } from './parameters.ts';
-import { simpleLayer } from './simple-layer.ts';
+import { kept, layer, refusals } from './layer-text.ts';
+import { affineOf, parametersOf, resetAffine } from './parameters.ts';
 
 const STATISTICS = 'num_features: int, eps: float = 1e-05, momentum';
 const REST = 'device=None, dtype=None, *, bias: bool = True';
@@ -11,50 +11,47 @@ class ${kind}${n}d(${base}):${extra}
             raise ValueError(f'expected ${allowed.map((each) => `${each}D`).join(' or ')} input (got {input.dim()}D input)')
 `;
 
+/** What a layer of statistics hands to its base class. */
+const HANDED_ON = 'num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias';
+
+const settings = (affine: string, tracked = affine): string =>
+  `affine: bool = ${affine}, track_running_stats: bool = ${tracked}`;
+
+/** What is counted of all batches, with its first values. */
+const COUNTED = {
+  running_mean: 'torch.zeros(num_features, dtype=dtype)',
+  running_var: 'torch.ones(num_features, dtype=dtype)',
+  num_batches_tracked: 'torch.tensor(0, dtype=torch.long)',
+};
+
 /** Layers that keep statistics of what they see. */
-export const BATCHNORM = `
-class _NormBase(Module):
-    __constants__ = ['track_running_stats', 'momentum', 'eps', 'num_features', 'affine']
-    num_features: int
-    eps: float
-    momentum: Optional[float]
-    affine: bool
-    track_running_stats: bool
-
-    def __init__(self, ${STATISTICS}=0.1, affine: bool = True, track_running_stats: bool = True, ${REST}):
-        super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-${affineOf('affine', 'num_features')}
-        if self.track_running_stats:
-            self.register_buffer('running_mean', torch.zeros(num_features, dtype=dtype))
-            self.register_buffer('running_var', torch.ones(num_features, dtype=dtype))
-            self.register_buffer('num_batches_tracked', torch.tensor(0, dtype=torch.long))
-        else:
-            self.register_buffer('running_mean', None)
-            self.register_buffer('running_var', None)
-            self.register_buffer('num_batches_tracked', None)
-        self.reset_parameters()
-
+export const BATCHNORM = `${layer(
+  '_NormBase',
+  `${STATISTICS}: Optional[float] = 0.1, ${settings('True')}, ${REST}`,
+  undefined,
+  {
+    constants: ['track_running_stats', 'momentum', 'eps', 'num_features', 'affine'],
+    made: `${affineOf('affine', 'num_features')}${Object.entries(COUNTED)
+      .map(([name, first]) => `        self.register_buffer('${name}', ${first} if track_running_stats else None)\n`)
+      .join('')}        self.reset_parameters()
+`,
+    methods: `
     def reset_running_stats(self):
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            for counted, first in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
+                counted.fill_(first)
 
     def reset_parameters(self):
         self.reset_running_stats()
-${resetAffine('affine')}
-
+${resetAffine()}
     def _check_input_dim(self, input):
         raise NotImplementedError
-
+`,
+  },
+)}
 class _BatchNorm(_NormBase):
-    def __init__(self, ${STATISTICS}=0.1, affine: bool = True, track_running_stats: bool = True, ${REST}):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+    def __init__(self, ${STATISTICS}=0.1, ${settings('True')}, ${REST}):
+        super().__init__(${HANDED_ON})
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -76,10 +73,9 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, self.running_mean if not self.training or self.track_running_stats else None, self.running_var if not self.training or self.track_running_stats else None, self.weight, self.bias, bn_training, exponential_average_factor, self.eps)
 ${checked('_BatchNorm', 'BatchNorm', 1, [2, 3])}${checked('_BatchNorm', 'BatchNorm', 2, [4])}${checked('_BatchNorm', 'BatchNorm', 3, [5])}
 class SyncBatchNorm(_BatchNorm):
-    def __init__(self, ${STATISTICS}=0.1, affine: bool = True, track_running_stats: bool = True, process_group=None, ${REST}):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-        self.process_group = process_group
-
+    def __init__(self, ${STATISTICS}=0.1, ${settings('True')}, process_group=None, ${REST}):
+        super().__init__(${HANDED_ON})
+${kept('process_group')}
     def _check_input_dim(self, input):
         if input.dim() < 2:
             raise ValueError(f'expected at least 2D input (got {input.dim()}D input)')
@@ -93,13 +89,14 @@ class SyncBatchNorm(_BatchNorm):
     def convert_sync_batchnorm(cls, module, process_group=None):
         converted = module
         if isinstance(module, _BatchNorm):
-            converted = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group, bias=module.bias is not None)
-            for name in ['weight', 'bias'] if module.affine else []:
+            settings = [getattr(module, name) for name in ('num_features', 'eps', 'momentum', 'affine', 'track_running_stats')]
+            converted = SyncBatchNorm(*settings, process_group, bias=module.bias is not None)
+            for name in ('weight', 'bias', ${Object.keys(COUNTED)
+              .map((name) => `'${name}'`)
+              .join(', ')}, 'training'):
                 setattr(converted, name, getattr(module, name))
-            for name in ('running_mean', 'running_var', 'num_batches_tracked', 'training'):
-                setattr(converted, name, getattr(module, name))
-        for name, child in module.named_children():
-            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        for path, below in module.named_children():
+            setattr(converted, path, cls.convert_sync_batchnorm(below, process_group))
         return converted
 `;
 
@@ -110,8 +107,8 @@ const dimensionless = (n: number): string => `
 
 export const INSTANCENORM = `
 class _InstanceNorm(nn.modules.batchnorm._NormBase):
-    def __init__(self, ${STATISTICS}: float = 0.1, affine: bool = False, track_running_stats: bool = False, ${REST}):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+    def __init__(self, ${STATISTICS}: float = 0.1, ${settings('False')}, ${REST}):
+        super().__init__(${HANDED_ON})
 
     def _get_no_batch_dim(self):
         raise NotImplementedError
@@ -135,97 +132,79 @@ class _InstanceNorm(nn.modules.batchnorm._NormBase):
         return self._apply_instance_norm(input)
 ${[1, 2, 3].map((n) => checked('_InstanceNorm', 'InstanceNorm', n, [n + 1, n + 2], dimensionless(n + 1))).join('')}`;
 
-export const NORMALIZATION = `
-${simpleLayer('LocalResponseNorm', 'size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0', 'F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)')}
-class CrossMapLRN2d(Module):
-    size: int
-    alpha: float
-    beta: float
-    k: float
+const WIDTH = 'size: int, alpha: float = 0.0001, beta: float = 0.75';
 
-    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1):
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+/** A layer of one factor, and perhaps a bias, over the last dimensions. */
+const overLast = (
+  name: string,
+  eps: string,
+  others: string,
+  made: string,
+  reset: string,
+  forward: string,
+  inputs: string,
+) =>
+  layer(name, `normalized_shape, ${eps}, elementwise_affine: bool = True, ${others}device=None, dtype=None`, forward, {
+    inputs,
+    fields: ['normalized_shape: Tuple[int, ...]'],
+    keeps: [
+      'normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)',
+      'eps',
+      'elementwise_affine',
+    ],
+    constants: ['normalized_shape', 'eps', 'elementwise_affine'],
+    made: `${made}        self.reset_parameters()\n`,
+    methods: `\n    def reset_parameters(self):\n${reset}`,
+  });
 
+export const NORMALIZATION = [
+  layer(
+    'LocalResponseNorm',
+    `${WIDTH}, k: float = 1.0`,
+    'F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)',
+  ),
+  layer('CrossMapLRN2d', `${WIDTH}, k: float = 1`, undefined, {
+    constants: [],
+    methods: `
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f'CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.')
         # It sees as many channels before as behind, whatever the size.
         seen = 2 * ((self.size + 1) // 2) - 1
         return F.local_response_norm(input, seen, self.alpha * seen / self.size, self.beta, self.k)
-
-class LayerNorm(Module):
-    __constants__ = ['normalized_shape', 'eps', 'elementwise_affine']
-    normalized_shape: Tuple[int, ...]
-    eps: float
-    elementwise_affine: bool
-
-    def __init__(self, normalized_shape, eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True, device=None, dtype=None):
-        super().__init__()
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-${affineOf('elementwise_affine', 'self.normalized_shape')}
-        self.reset_parameters()
-
-    def reset_parameters(self):
-${resetAffine('elementwise_affine')}
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-class GroupNorm(Module):
-    __constants__ = ['num_groups', 'num_channels', 'eps', 'affine']
-    num_groups: int
-    num_channels: int
-    eps: float
-    affine: bool
-
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, ${REST}):
-        super().__init__()
-        if num_channels % num_groups != 0:
-            raise ValueError(f'num_channels ({num_channels}) must be divisible by num_groups ({num_groups})')
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
-${affineOf('affine', 'num_channels')}
-        self.reset_parameters()
-
-    def reset_parameters(self):
-${resetAffine('affine')}
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-
-class RMSNorm(Module):
-    __constants__ = ['normalized_shape', 'eps', 'elementwise_affine']
-    normalized_shape: Tuple[int, ...]
-    eps: Optional[float]
-    elementwise_affine: bool
-
-    def __init__(self, normalized_shape, eps=None, elementwise_affine: bool = True, device=None, dtype=None):
-        super().__init__()
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        if self.elementwise_affine:
-            self.weight = Parameter(torch.empty(self.normalized_shape, dtype=dtype))
-        else:
-            self.register_parameter('weight', None)
-        self.reset_parameters()
-
-    def reset_parameters(self):
-        if self.elementwise_affine:
-            init.ones_(self.weight)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-`;
+`,
+  }),
+  overLast(
+    'LayerNorm',
+    'eps: float = 1e-05',
+    'bias: bool = True, ',
+    affineOf('elementwise_affine', 'self.normalized_shape'),
+    resetAffine(),
+    'F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)',
+    'input: Tensor',
+  ),
+  layer(
+    'GroupNorm',
+    `num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, ${REST}`,
+    'F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)',
+    {
+      checks: refusals([
+        'num_channels % num_groups',
+        "f'num_channels ({num_channels}) must be divisible by num_groups ({num_groups})'",
+      ]),
+      made: `${affineOf('affine', 'num_channels')}        self.reset_parameters()\n`,
+      methods: `\n    def reset_parameters(self):\n${resetAffine()}`,
+    },
+  ),
+  overLast(
+    'RMSNorm',
+    'eps: Optional[float] = None',
+    '',
+    parametersOf('elementwise_affine', { weight: 'self.normalized_shape' }),
+    `        if self.weight is not None:
+            self.weight.fill_(1.0)
+`,
+    'F.rms_norm(x, self.normalized_shape, self.weight, self.eps)',
+    'x: Tensor',
+  ),
+].join('');

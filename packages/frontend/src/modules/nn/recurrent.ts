@@ -1,3 +1,5 @@
+import { layer, refusals } from './layer-text.ts';
+
 /** Recurrent layers (PyTorch: torch/nn/modules/rnn.py). */
 
 const sizes = 'input.size(0) if self.batch_first else input.size(1)';
@@ -113,11 +115,18 @@ ${misfit('unbatched', 2)}                    hx = (hx[0].unsqueeze(1), hx[1].uns
 `,
 );
 
-const cell = (name: string, chunks: number, call: string): string => `
-class ${name}(RNNCellBase):
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None):
-        super().__init__(input_size, hidden_size, bias, num_chunks=${chunks}, device=device, dtype=dtype)
-${call}`;
+const CELL_SIZES = 'input_size: int, hidden_size: int';
+const CELL_CONSTANTS = ['input_size', 'hidden_size', 'bias'];
+
+/** @param chunks how many times the hidden size the rows of a weight are @param nonlinearity its parameter, where it has one */
+const cell = (name: string, chunks: number, forward: string, nonlinearity = ''): string =>
+  layer(name, `${CELL_SIZES}, bias: bool = True, ${nonlinearity}device=None, dtype=None`, undefined, {
+    base: 'RNNCellBase',
+    handedOn: `input_size, hidden_size, bias, ${chunks}, device, dtype`,
+    constants: nonlinearity === '' ? [] : [...CELL_CONSTANTS, 'nonlinearity'],
+    keeps: nonlinearity === '' ? [] : ['nonlinearity'],
+    methods: forward,
+  });
 
 const cellStart = (name: string): string => `
     def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tensor:
@@ -141,90 +150,86 @@ const CELL_END = `        if not is_batched:
 
 const WEIGHTS = 'self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh';
 
+const isWhole = (name: string) =>
+  [
+    `not isinstance(${name}, int)`,
+    `f'${name} should be of type int, got: {type(${name}).__name__}'`,
+    'TypeError',
+  ] as const;
+
+const isPositive = (name: string) => [`${name} <= 0`, `'${name} must be greater than zero'`] as const;
+
+const RESET = `
+    def reset_parameters(self):
+        limit = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0
+        for value in self.parameters():
+            init.uniform_(value, -limit, limit)
+`;
+
+const LAYER_SIZES =
+  'num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0';
+const KEPT = 'mode input_size hidden_size num_layers bias batch_first dropout bidirectional proj_size'.split(' ');
+
+const NO_PROJECTION = refusals([
+  "'proj_size' in kwargs",
+  "'proj_size argument is only supported for LSTM, not RNN or GRU'",
+]);
+
 export const RNN = `
 from torch.nn.utils.rnn import PackedSequence
 
 def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
     return tensor.index_select(dim, permutation)
-
-class RNNBase(Module):
-    __constants__ = ['mode', 'input_size', 'hidden_size', 'num_layers', 'bias', 'batch_first', 'dropout', 'bidirectional', 'proj_size']
-    __jit_unused_properties__ = ['all_weights']
-    mode: str
-    input_size: int
-    hidden_size: int
-    num_layers: int
-    bias: bool
-    batch_first: bool
-    dropout: float
-    bidirectional: bool
-    proj_size: int
-
-    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device=None, dtype=None):
-        super().__init__()
-        self.mode = mode
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
-        self.dropout = float(dropout)
-        self.bidirectional = bidirectional
-        self.proj_size = proj_size
-        num_directions = 2 if bidirectional else 1
-        if isinstance(dropout, bool) or not 0 <= dropout <= 1:
-            raise ValueError('dropout should be a number in range [0, 1] representing the probability of an element being zeroed')
-        if not isinstance(input_size, int):
-            raise TypeError(f'input_size should be of type int, got: {type(input_size).__name__}')
-        if input_size <= 0:
-            raise ValueError('input_size must be greater than zero')
-        if not isinstance(hidden_size, int):
-            raise TypeError(f'hidden_size should be of type int, got: {type(hidden_size).__name__}')
-        if hidden_size <= 0:
-            raise ValueError('hidden_size must be greater than zero')
-        if num_layers <= 0:
-            raise ValueError('num_layers must be greater than zero')
-        if proj_size < 0:
-            raise ValueError('proj_size should be a positive integer or zero to disable projections')
-        if proj_size >= hidden_size:
-            raise ValueError('proj_size has to be smaller than hidden_size')
-        gates = {'LSTM': 4, 'GRU': 3, 'RNN_TANH': 1, 'RNN_RELU': 1}
+${layer('RNNBase', `mode: str, ${CELL_SIZES}, ${LAYER_SIZES}, device=None, dtype=None`, undefined, {
+  constants: KEPT,
+  keeps: KEPT.map((name) => (name === 'dropout' ? 'dropout = float(dropout)' : name)),
+  made: `${refusals(
+    [
+      'isinstance(dropout, bool) or not 0 <= dropout <= 1',
+      "'dropout should be a number in range [0, 1] representing the probability of an element being zeroed'",
+    ],
+    ...['input_size', 'hidden_size'].flatMap((name) => [isWhole(name), isPositive(name)]),
+    isPositive('num_layers'),
+    ['proj_size < 0', "'proj_size should be a positive integer or zero to disable projections'"],
+    ['proj_size >= hidden_size', "'proj_size has to be smaller than hidden_size'"],
+  )}        gates = {'RNN_TANH': 1, 'RNN_RELU': 1, 'GRU': 3, 'LSTM': 4}
         if mode not in gates:
             raise ValueError('Unrecognized RNN mode: ' + mode)
-        gate_size = gates[mode] * hidden_size
+        rows = gates[mode] * hidden_size
+        handed_on = proj_size or hidden_size
+        ends = ['', '_reverse'] if bidirectional else ['']
         self._flat_weights_names = []
         self._all_weights = []
-        for layer in range(num_layers):
-            for direction in range(num_directions):
-                real_hidden_size = proj_size if proj_size > 0 else hidden_size
-                layer_input_size = input_size if layer == 0 else real_hidden_size * num_directions
-                made = [('weight_ih', (gate_size, layer_input_size)), ('weight_hh', (gate_size, real_hidden_size))]
+        for at in range(num_layers):
+            for end in ends:
+                shapes = {'weight_ih': (rows, handed_on * len(ends) if at else input_size), 'weight_hh': (rows, handed_on)}
                 if bias:
-                    made += [('bias_ih', (gate_size,)), ('bias_hh', (gate_size,))]
-                if proj_size > 0:
-                    made += [('weight_hr', (proj_size, hidden_size))]
-                names = []
-                for kind, shape in made:
-                    name = f"{kind}_l{layer}{'_reverse' if direction == 1 else ''}"
-                    setattr(self, name, Parameter(torch.empty(shape, dtype=dtype)))
-                    names.append(name)
-                self._flat_weights_names.extend(names)
-                self._all_weights.append(names)
+                    shapes['bias_ih'] = shapes['bias_hh'] = (rows,)
+                if proj_size:
+                    shapes['weight_hr'] = (proj_size, hidden_size)
+                self._all_weights.append([f'{kind}_l{at}{end}' for kind in shapes])
+                for name, shape in zip(self._all_weights[-1], shapes.values()):
+                    self.register_parameter(name, Parameter(torch.empty(shape, dtype=dtype)))
+                self._flat_weights_names += self._all_weights[-1]
         self._init_flat_weights()
         self.reset_parameters()
+`,
+})}
+    __jit_unused_properties__ = ['all_weights']
 
     def _init_flat_weights(self):
         self._flat_weights = [getattr(self, name) for name in self._flat_weights_names]
 
     def __setattr__(self, attr, value):
-        if hasattr(self, '_flat_weights') and attr in self._flat_weights_names:
-            self._flat_weights[self._flat_weights_names.index(attr)] = value
+        for at, name in enumerate(self._flat_weights_names if hasattr(self, '_flat_weights') else []):
+            if name == attr:
+                self._flat_weights[at] = value
         super().__setattr__(attr, value)
 
     def _apply(self, fn, recurse=True):
-        super()._apply(fn, recurse)
-        self._init_flat_weights()
-        return self
+        moved = super()._apply(fn, recurse)
+        moved._init_flat_weights()
+        return moved
 
     def flatten_parameters(self):
         pass
@@ -237,12 +242,7 @@ class RNNBase(Module):
         if permutation is None:
             return hx
         return _apply_permutation(hx, permutation)
-
-    def reset_parameters(self):
-        stdv = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -stdv, stdv)
-
+${RESET}
     def check_input(self, input: Tensor, batch_sizes: Optional[Tensor]) -> None:
         expected_input_dim = 2 if batch_sizes is not None else 3
         if input.dim() != expected_input_dim:
@@ -277,20 +277,11 @@ class RNNBase(Module):
 
 class RNN(RNNBase):
     def __init__(self, *args, **kwargs):
-        if 'proj_size' in kwargs:
-            raise ValueError('proj_size argument is only supported for LSTM, not RNN or GRU')
-        if len(args) > 3:
-            self.nonlinearity = args[3]
-            args = args[:3] + args[4:]
-        else:
-            self.nonlinearity = kwargs.pop('nonlinearity', 'tanh')
-        if self.nonlinearity == 'tanh':
-            mode = 'RNN_TANH'
-        elif self.nonlinearity == 'relu':
-            mode = 'RNN_RELU'
-        else:
+${NO_PROJECTION}        given = list(args)
+        self.nonlinearity = given.pop(3) if len(given) > 3 else kwargs.pop('nonlinearity', 'tanh')
+        if self.nonlinearity not in ('tanh', 'relu'):
             raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(mode, *args, **kwargs)
+        super().__init__('RNN_' + self.nonlinearity.upper(), *given, **kwargs)
 ${plain(
   'RNN: Expected input to be 2D or 3D, got {input.dim()}D tensor',
   (given, settings) => `            if self.mode == 'RNN_TANH':
@@ -301,9 +292,7 @@ ${plain(
 )}
 class GRU(RNNBase):
     def __init__(self, *args, **kwargs):
-        if 'proj_size' in kwargs:
-            raise ValueError('proj_size argument is only supported for LSTM, not RNN or GRU')
-        super().__init__('GRU', *args, **kwargs)
+${NO_PROJECTION}        super().__init__('GRU', *args, **kwargs)
 ${plain(
   'GRU: Expected input to be 2D or 3D, got {input.dim()}D',
   (given, settings) => `            result = torch._VF.gru(${given}, ${settings})\n`,
@@ -331,49 +320,30 @@ class LSTM(RNNBase):
             return hx
         return _apply_permutation(hx[0], permutation), _apply_permutation(hx[1], permutation)
 ${LSTM_FORWARD}
-class RNNCellBase(Module):
-    __constants__ = ['input_size', 'hidden_size', 'bias']
-    input_size: int
-    hidden_size: int
-    bias: bool
-    weight_ih: Tensor
-    weight_hh: Tensor
-
-    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device=None, dtype=None):
-        super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
-        self.weight_ih = Parameter(torch.empty((num_chunks * hidden_size, input_size), dtype=dtype))
-        self.weight_hh = Parameter(torch.empty((num_chunks * hidden_size, hidden_size), dtype=dtype))
-        if bias:
-            self.bias_ih = Parameter(torch.empty(num_chunks * hidden_size, dtype=dtype))
-            self.bias_hh = Parameter(torch.empty(num_chunks * hidden_size, dtype=dtype))
-        else:
-            self.register_parameter('bias_ih', None)
-            self.register_parameter('bias_hh', None)
+${layer('RNNCellBase', `${CELL_SIZES}, bias: bool, num_chunks: int, device=None, dtype=None`, undefined, {
+  constants: CELL_CONSTANTS,
+  fields: ['weight_ih: Tensor', 'weight_hh: Tensor'],
+  keeps: CELL_CONSTANTS,
+  made: `        rows = num_chunks * hidden_size
+        for kind, shape in (('weight_ih', (rows, input_size)), ('weight_hh', (rows, hidden_size)), ('bias_ih', (rows,)), ('bias_hh', (rows,))):
+            absent = not bias and len(shape) == 1
+            self.register_parameter(kind, None if absent else Parameter(torch.empty(shape, dtype=dtype)))
         self.reset_parameters()
-
-    def reset_parameters(self):
-        stdv = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -stdv, stdv)
-
-class RNNCell(RNNCellBase):
-    __constants__ = ['input_size', 'hidden_size', 'bias', 'nonlinearity']
-    nonlinearity: str
-
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = 'tanh', device=None, dtype=None):
-        super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
-        self.nonlinearity = nonlinearity
-${cellStart('RNNCell')}        if self.nonlinearity == 'tanh':
+`,
+  methods: RESET,
+})}${cell(
+  'RNNCell',
+  1,
+  `${cellStart('RNNCell')}        if self.nonlinearity == 'tanh':
             ret = torch._VF.rnn_tanh_cell(input, hx, ${WEIGHTS})
         elif self.nonlinearity == 'relu':
             ret = torch._VF.rnn_relu_cell(input, hx, ${WEIGHTS})
         else:
             ret = input
             raise RuntimeError(f'Unknown nonlinearity: {self.nonlinearity}')
-${CELL_END}${cell('GRUCell', 3, `${cellStart('GRUCell')}        ret = torch._VF.gru_cell(input, hx, ${WEIGHTS})\n${CELL_END}`)}${cell(
+${CELL_END}`,
+  "nonlinearity: str = 'tanh', ",
+)}${cell('GRUCell', 3, `${cellStart('GRUCell')}        ret = torch._VF.gru_cell(input, hx, ${WEIGHTS})\n${CELL_END}`)}${cell(
   'LSTMCell',
   4,
   `
