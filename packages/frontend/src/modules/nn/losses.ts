@@ -1,57 +1,75 @@
+import { constantsOf, kept, layer, refusals } from './layer-text.ts';
+
 interface Loss {
   readonly base?: '_Loss' | '_WeightedLoss';
-  /** Parameters of its own, before `size_average` and its like. */
+  /** Parameters of `__init__`, where they are not those of its own and the usual ones. */
   readonly params?: string;
+  /** Parameters that it keeps. */
+  readonly own?: string;
   /** Names besides `reduction` that are constants; all of its own where they are not said. */
   readonly constants?: readonly string[];
+  /** Attributes with types, where they are not its own. */
+  readonly fields?: readonly string[];
+  /** Lines of `__init__` after `reduction` is kept. */
+  readonly made?: string;
   readonly inputs?: string;
   /** What it calls, without `reduction`. */
   readonly call: string;
 }
 
+const OLDEST = 'size_average=None, reduce=None';
+const REDUCTION = "reduction: str = 'mean'";
 const PAIR = 'input: Tensor, target: Tensor';
+const TRIPLE = 'input1: Tensor, input2: Tensor, target: Tensor';
+const ANCHORED = 'anchor: Tensor, positive: Tensor, negative: Tensor';
 
-/** A loss as PyTorch has it: the two oldest parameters stand before `reduction`. */
-function loss(name: string, { base = '_Loss', params = '', inputs = PAIR, call, constants }: Loss): string {
-  const own = params === '' ? [] : params.split(', ');
-  const names = own.map((param) => /^\w+/.exec(param)![0]);
-  const weight = base === '_WeightedLoss' ? 'weight=None, ' : '';
-  const listed = [...(constants ?? names), 'reduction'].map((each) => `'${each}'`).join(', ');
-  const annotations = own.map((param) => `    ${param.split(' = ')[0]}\n`).join('');
-  const init = `
-    def __init__(self, ${weight}${own.length === 0 ? '' : `${params}, `}size_average=None, reduce=None, reduction: str = 'mean'):
-        super().__init__(${weight === '' ? '' : 'weight, '}size_average, reduce, reduction)
-${names.map((each) => `        self.${each} = ${each}\n`).join('')}`;
+/** A loss as PyTorch has it: the two oldest parameters stand before `reduction`, where it is not so old that others stand between. */
+function loss(name: string, { base = '_Loss', params, own = '', inputs = PAIR, call, ...others }: Loss): string {
+  const listed = own === '' ? [] : own.split(', ');
+  const names = listed.map((param) => /^\w+/.exec(param)![0]);
+  const { constants = names, fields = listed.map((param) => param.split(' = ')[0]!), made = '' } = others;
+  const weighted = base === '_WeightedLoss';
+  const usual = [...(weighted ? ['weight=None'] : []), ...listed, OLDEST, REDUCTION].join(', ');
+  const signature = params ?? usual;
+  const handedOn = [...(weighted ? ['weight'] : []), 'size_average', 'reduce', 'reduction']
+    .filter((each) => new RegExp(`\\b${each}\\b`).test(signature))
+    .map((each) => `${each}=${each}`)
+    .join(', ');
+  const init =
+    own === '' && params === undefined
+      ? ''
+      : `\n    def __init__(self, ${signature}):\n        super().__init__(${handedOn})\n${kept(...names)}${made}`;
   return `
 class ${name}(${base}):
-    __constants__ = [${listed}]
-${annotations}${own.length === 0 ? '' : init}
+${constantsOf(...constants, 'reduction')}${fields.map((each) => `    ${each}\n`).join('')}${init}
     def forward(self, ${inputs}) -> Tensor:
-        return F.${call.replace(/\)$/, ', reduction=self.reduction)')}
+        return F.${call.includes('self.reduction') ? call : call.replace(/\)$/, ', reduction=self.reduction)')}
 `;
 }
 
 const WEIGHTED = { base: '_WeightedLoss' } as const;
+const IGNORED = 'ignore_index: int = -100';
 
 /** Losses (PyTorch: torch/nn/modules/loss.py). */
 export const LOSS = [
-  `
-class _Loss(Module):
-    reduction: str
-
-    def __init__(self, size_average=None, reduce=None, reduction: str = 'mean'):
-        super().__init__()
-        if size_average is not None or reduce is not None:
-            averages = size_average is None or size_average
-            self.reduction = 'none' if reduce is not None and not reduce else 'mean' if averages else 'sum'
-        else:
-            self.reduction = reduction
-
-class _WeightedLoss(_Loss):
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction: str = 'mean'):
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer('weight', weight)
+  layer('_Loss', `${OLDEST}, ${REDUCTION}`, undefined, {
+    constants: [],
+    checks: `        if reduce is not None and not reduce:
+            reduction = 'none'
+        elif size_average is not None and not size_average:
+            reduction = 'sum'
+        elif (size_average, reduce) != (None, None):
+            reduction = 'mean'
 `,
+    keeps: ['reduction'],
+  }),
+  layer('_WeightedLoss', `weight=None, ${OLDEST}, ${REDUCTION}`, undefined, {
+    base: '_Loss',
+    constants: [],
+    handedOn: 'size_average, reduce, reduction',
+    keeps: [],
+    made: "        self.register_buffer('weight', weight)\n",
+  }),
   loss('L1Loss', { call: 'l1_loss(input, target)' }),
   loss('MSELoss', { call: 'mse_loss(input, target)' }),
   loss('BCELoss', { ...WEIGHTED, call: 'binary_cross_entropy(input, target, weight=self.weight)' }),
@@ -61,162 +79,117 @@ class _WeightedLoss(_Loss):
     ...WEIGHTED,
     call: 'multilabel_soft_margin_loss(input, target, weight=self.weight)',
   }),
-  `
-class NLLLoss(_WeightedLoss):
-    __constants__ = ['ignore_index', 'reduction']
-    ignore_index: int
-
-    def __init__(self, weight=None, size_average=None, ignore_index: int = -100, reduce=None, reduction: str = 'mean'):
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
-
-class NLLLoss2d(NLLLoss):
-    pass
-
-class CrossEntropyLoss(_WeightedLoss):
-    __constants__ = ['ignore_index', 'reduction', 'label_smoothing']
-    ignore_index: int
-    label_smoothing: float
-
-    def __init__(self, weight=None, size_average=None, ignore_index: int = -100, reduce=None, reduction: str = 'mean', label_smoothing: float = 0.0):
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing)
-
-class PoissonNLLLoss(_Loss):
-    __constants__ = ['log_input', 'full', 'eps', 'reduction']
-    log_input: bool
-    full: bool
-    eps: float
-
-    def __init__(self, log_input: bool = True, full: bool = False, size_average=None, eps: float = 1e-08, reduce=None, reduction: str = 'mean'):
-        super().__init__(size_average, reduce, reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
-
-    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction)
-
-class GaussianNLLLoss(_Loss):
-    __constants__ = ['full', 'eps', 'reduction']
-    full: bool
-    eps: float
-
-    def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = 'mean'):
-        super().__init__(None, None, reduction)
-        self.full = full
-        self.eps = eps
-
-    def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
-
-class KLDivLoss(_Loss):
-    __constants__ = ['reduction']
-
-    def __init__(self, size_average=None, reduce=None, reduction: str = 'mean', log_target: bool = False):
-        super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
-
-class BCEWithLogitsLoss(_Loss):
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction: str = 'mean', pos_weight=None):
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer('weight', weight)
-        self.register_buffer('pos_weight', pos_weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
-
-class SmoothL1Loss(_Loss):
-    __constants__ = ['reduction']
-
-    def __init__(self, size_average=None, reduce=None, reduction: str = 'mean', beta: float = 1.0):
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
-
-class HuberLoss(_Loss):
-    __constants__ = ['reduction', 'delta']
-
-    def __init__(self, reduction: str = 'mean', delta: float = 1.0):
-        super().__init__(reduction=reduction)
-        self.delta = delta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
-
-class MultiMarginLoss(_WeightedLoss):
-    __constants__ = ['p', 'margin', 'reduction']
-    margin: float
-    p: int
-
-    def __init__(self, p: int = 1, margin: float = 1.0, weight=None, size_average=None, reduce=None, reduction: str = 'mean'):
-        super().__init__(weight, size_average, reduce, reduction)
-        if p != 1 and p != 2:
-            raise ValueError('only p == 1 and p == 2 supported')
-        if weight is not None and weight.dim() != 1:
-            raise ValueError(f'MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead')
-        self.p = p
-        self.margin = margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)
-
-class CTCLoss(_Loss):
-    __constants__ = ['blank', 'reduction']
-    blank: int
-    zero_infinity: bool
-
-    def __init__(self, blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False):
-        super().__init__(reduction=reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
-
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
-
-class TripletMarginWithDistanceLoss(_Loss):
-    __constants__ = ['margin', 'swap', 'reduction']
-    margin: float
-    swap: bool
-
-    def __init__(self, *, distance_function=None, margin: float = 1.0, swap: bool = False, reduction: str = 'mean'):
-        super().__init__(size_average=None, reduce=None, reduction=reduction)
-        self.distance_function = distance_function if distance_function is not None else nn.PairwiseDistance()
-        self.margin = margin
-        self.swap = swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap, reduction=self.reduction)
-`,
+  loss('NLLLoss', {
+    ...WEIGHTED,
+    params: `weight=None, size_average=None, ${IGNORED}, reduce=None, ${REDUCTION}`,
+    own: IGNORED,
+    call: 'nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index)',
+  }),
+  '\nclass NLLLoss2d(NLLLoss):\n    pass\n',
+  loss('CrossEntropyLoss', {
+    ...WEIGHTED,
+    params: `weight=None, size_average=None, ${IGNORED}, reduce=None, ${REDUCTION}, label_smoothing: float = 0.0`,
+    own: `${IGNORED}, label_smoothing: float`,
+    call: 'cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing)',
+  }),
+  loss('PoissonNLLLoss', {
+    params: `log_input: bool = True, full: bool = False, size_average=None, eps: float = 1e-08, reduce=None, ${REDUCTION}`,
+    own: 'log_input: bool, full: bool, eps: float',
+    inputs: 'log_input: Tensor, target: Tensor',
+    call: 'poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps)',
+  }),
+  loss('GaussianNLLLoss', {
+    params: `*, full: bool = False, eps: float = 1e-06, ${REDUCTION}`,
+    own: 'full: bool, eps: float',
+    inputs: `${PAIR}, var: Tensor`,
+    call: 'gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps)',
+  }),
+  loss('KLDivLoss', {
+    params: `${OLDEST}, ${REDUCTION}, log_target: bool = False`,
+    own: 'log_target',
+    constants: [],
+    fields: [],
+    call: 'kl_div(input, target, reduction=self.reduction, log_target=self.log_target)',
+  }),
+  layer(
+    'BCEWithLogitsLoss',
+    `weight=None, ${OLDEST}, ${REDUCTION}, pos_weight=None`,
+    'F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction)',
+    {
+      base: '_Loss',
+      inputs: PAIR,
+      constants: [],
+      handedOn: 'size_average, reduce, reduction',
+      keeps: [],
+      made: ['weight', 'pos_weight'].map((name) => `        self.register_buffer('${name}', ${name})\n`).join(''),
+    },
+  ),
+  loss('SmoothL1Loss', {
+    params: `${OLDEST}, ${REDUCTION}, beta: float = 1.0`,
+    own: 'beta',
+    constants: [],
+    fields: [],
+    call: 'smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)',
+  }),
+  loss('HuberLoss', {
+    params: `${REDUCTION}, delta: float = 1.0`,
+    own: 'delta',
+    fields: [],
+    call: 'huber_loss(input, target, reduction=self.reduction, delta=self.delta)',
+  }),
+  loss('MultiMarginLoss', {
+    ...WEIGHTED,
+    params: `p: int = 1, margin: float = 1.0, weight=None, ${OLDEST}, ${REDUCTION}`,
+    own: 'p: int, margin: float',
+    made: refusals(
+      ['p not in (1, 2)', "'only p == 1 and p == 2 supported'"],
+      [
+        'weight is not None and weight.dim() != 1',
+        "f'MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead'",
+      ],
+    ),
+    call: 'multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight)',
+  }),
+  loss('CTCLoss', {
+    params: `blank: int = 0, ${REDUCTION}, zero_infinity: bool = False`,
+    own: 'blank: int, zero_infinity: bool',
+    constants: ['blank'],
+    inputs: 'log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor',
+    call: 'ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)',
+  }),
+  layer(
+    'TripletMarginWithDistanceLoss',
+    `*, distance_function=None, margin: float = 1.0, swap: bool = False, ${REDUCTION}`,
+    'F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap, reduction=self.reduction)',
+    {
+      base: '_Loss',
+      inputs: ANCHORED,
+      constants: ['margin', 'swap', 'reduction'],
+      handedOn: 'reduction=reduction',
+      keeps: [
+        'distance_function = nn.PairwiseDistance() if distance_function is None else distance_function',
+        'margin',
+        'swap',
+      ],
+    },
+  ),
   loss('HingeEmbeddingLoss', {
-    params: 'margin: float = 1.0',
+    own: 'margin: float = 1.0',
     call: 'hinge_embedding_loss(input, target, margin=self.margin)',
   }),
   loss('CosineEmbeddingLoss', {
-    params: 'margin: float = 0.0',
-    inputs: 'input1: Tensor, input2: Tensor, target: Tensor',
+    own: 'margin: float = 0.0',
+    inputs: TRIPLE,
     call: 'cosine_embedding_loss(input1, input2, target, margin=self.margin)',
   }),
   loss('MarginRankingLoss', {
-    params: 'margin: float = 0.0',
-    inputs: 'input1: Tensor, input2: Tensor, target: Tensor',
+    own: 'margin: float = 0.0',
+    inputs: TRIPLE,
     call: 'margin_ranking_loss(input1, input2, target, margin=self.margin)',
   }),
   loss('TripletMarginLoss', {
-    params: 'margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False',
-    inputs: 'anchor: Tensor, positive: Tensor, negative: Tensor',
+    own: 'margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False',
+    inputs: ANCHORED,
     call: 'triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap)',
   }),
 ].join('');

@@ -1,61 +1,52 @@
+import { kept, layer, refusals } from './layer-text.ts';
+import { parametersOf } from './parameters.ts';
+
+const ATTENTION_ARGUMENTS =
+  'embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False, device=None, dtype=None';
+
 /** Attention and transformers. PyTorch's fast paths, which give the same numbers, are left out. */
-export const ATTENTION = `
-class MultiheadAttention(Module):
-    __constants__ = ['batch_first']
-    bias_k: Optional[Tensor]
-    bias_v: Optional[Tensor]
-
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False, device=None, dtype=None):
-        if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(f'embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead')
-        super().__init__()
-        self.embed_dim = embed_dim
-        self.kdim = kdim if kdim is not None else embed_dim
-        self.vdim = vdim if vdim is not None else embed_dim
-        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
-        self.head_dim = embed_dim // num_heads
-        if self.head_dim * num_heads != self.embed_dim:
-            raise AssertionError('embed_dim must be divisible by num_heads')
-        if not self._qkv_same_embed_dim:
-            self.q_proj_weight = Parameter(torch.empty((embed_dim, embed_dim), dtype=dtype))
-            self.k_proj_weight = Parameter(torch.empty((embed_dim, self.kdim), dtype=dtype))
-            self.v_proj_weight = Parameter(torch.empty((embed_dim, self.vdim), dtype=dtype))
-            self.register_parameter('in_proj_weight', None)
-        else:
-            self.in_proj_weight = Parameter(torch.empty((3 * embed_dim, embed_dim), dtype=dtype))
-            self.register_parameter('q_proj_weight', None)
-            self.register_parameter('k_proj_weight', None)
-            self.register_parameter('v_proj_weight', None)
-        if bias:
-            self.in_proj_bias = Parameter(torch.empty(3 * embed_dim, dtype=dtype))
-        else:
-            self.register_parameter('in_proj_bias', None)
-        self.out_proj = nn.modules.linear.NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, dtype=dtype)
-        if add_bias_kv:
-            self.bias_k = Parameter(torch.empty((1, 1, embed_dim), dtype=dtype))
-            self.bias_v = Parameter(torch.empty((1, 1, embed_dim), dtype=dtype))
-        else:
-            self.bias_k = self.bias_v = None
-        self.add_zero_attn = add_zero_attn
-        self._reset_parameters()
-
+export const ATTENTION = layer('MultiheadAttention', ATTENTION_ARGUMENTS, undefined, {
+  constants: ['batch_first'],
+  fields: ['bias_k: Optional[Tensor]', 'bias_v: Optional[Tensor]'],
+  checks: refusals([
+    'min(embed_dim, num_heads) <= 0',
+    "f'embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead'",
+  ]),
+  keeps: [
+    'embed_dim',
+    'kdim = embed_dim if kdim is None else kdim',
+    'vdim = embed_dim if vdim is None else vdim',
+    '_qkv_same_embed_dim = self.kdim == self.vdim == embed_dim',
+    'num_heads',
+    'dropout',
+    'batch_first',
+    'head_dim = embed_dim // num_heads',
+  ],
+  made: `${refusals(['embed_dim % num_heads', "'embed_dim must be divisible by num_heads'", 'AssertionError'])}        # One weight where all three inputs are as wide, else one for each.
+        shared = {'in_proj_weight': 3 * embed_dim}
+        apart = {'q_proj_weight': embed_dim, 'k_proj_weight': self.kdim, 'v_proj_weight': self.vdim}
+        made, absent = (shared, apart) if self._qkv_same_embed_dim else (apart, shared)
+        for name, size in made.items():
+            sizes = (size, embed_dim) if made is shared else (embed_dim, size)
+            self.register_parameter(name, Parameter(torch.empty(sizes, dtype=dtype)))
+        for name in absent:
+            self.register_parameter(name, None)
+${parametersOf('bias', { in_proj_bias: '3 * embed_dim' })}        self.out_proj = nn.modules.linear.NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, dtype=dtype)
+        for name in ('bias_k', 'bias_v'):
+            setattr(self, name, Parameter(torch.empty((1, 1, embed_dim), dtype=dtype)) if add_bias_kv else None)
+${kept('add_zero_attn')}        self._reset_parameters()
+`,
+  methods: `
     def _reset_parameters(self):
-        if self._qkv_same_embed_dim:
-            init.xavier_uniform_(self.in_proj_weight)
-        else:
-            init.xavier_uniform_(self.q_proj_weight)
-            init.xavier_uniform_(self.k_proj_weight)
-            init.xavier_uniform_(self.v_proj_weight)
-        if self.in_proj_bias is not None:
-            init.constant_(self.in_proj_bias, 0.0)
-            init.constant_(self.out_proj.bias, 0.0)
-        if self.bias_k is not None:
-            init.xavier_normal_(self.bias_k)
-        if self.bias_v is not None:
-            init.xavier_normal_(self.bias_v)
+        for name, value in self.named_parameters(recurse=False):
+            if name.endswith('_weight'):
+                init.xavier_uniform_(value)
+        for value in (self.in_proj_bias, self.out_proj.bias):
+            if value is not None:
+                value.zero_()
+        for value in (self.bias_k, self.bias_v):
+            if value is not None:
+                init.xavier_normal_(value)
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Optional[Tensor] = None, need_weights: bool = True, attn_mask: Optional[Tensor] = None, average_attn_weights: bool = True, is_causal: bool = False) -> Tuple[Tensor, Optional[Tensor]]:
         is_batched = query.dim() == 3
@@ -73,26 +64,49 @@ class MultiheadAttention(Module):
             return attn_output.transpose(1, 0), attn_output_weights
         else:
             return attn_output, attn_output_weights
-`;
+`,
+});
+
+const NORM = 'nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)';
 
 const SIZES =
   'dim_feedforward: int = 2048, dropout: float = 0.1, activation=F.relu, layer_norm_eps: float = 1e-05, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device=None, dtype=None';
 
-const norms = (count: number): string =>
-  Array.from(
-    { length: count },
-    (_, at) => `        self.norm${at + 1} = nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)\n`,
-  ).join('') +
-  Array.from({ length: count }, (_, at) => `        self.dropout${at + 1} = nn.Dropout(dropout)\n`).join('');
+/** What both layers make, with one more normalization than they have kinds of attention. */
+const blocks = (...attentions: readonly string[]): string => {
+  const numbers = [...attentions, 'linear'].map((_, at) => at + 1);
+  const linear = (name: string, from: string, to: string) =>
+    `${name} = nn.Linear(${from}, ${to}, bias=bias, dtype=dtype)`;
+  return kept(
+    ...attentions.map(
+      (name) => `${name} = nn.MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype)`,
+    ),
+    linear('linear1', 'd_model', 'dim_feedforward'),
+    'dropout = nn.Dropout(dropout)',
+    linear('linear2', 'dim_feedforward', 'd_model'),
+    'norm_first',
+    ...numbers.map((at) => `norm${at} = ${NORM}`),
+    ...numbers.map((at) => `dropout${at} = nn.Dropout(dropout)`),
+    'activation = _get_activation_fn(activation) if isinstance(activation, str) else activation',
+  );
+};
 
-const LAYERS = `        self.linear1 = nn.Linear(d_model, dim_feedforward, bias=bias, dtype=dtype)
-        self.dropout = nn.Dropout(dropout)
-        self.linear2 = nn.Linear(dim_feedforward, d_model, bias=bias, dtype=dtype)
-        self.norm_first = norm_first
-`;
+/** A layer of a transformer: it keeps what it makes alone. */
+const block = (name: string, attentions: readonly string[], methods: string): string =>
+  layer(name, `d_model: int, nhead: int, ${SIZES}`, undefined, {
+    constants: ['norm_first'],
+    keeps: [],
+    made: blocks(...attentions),
+    methods,
+  });
 
-const attention = (name: string): string =>
-  `        self.${name} = nn.MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype)\n`;
+/** So many layers like one. @param kind the argument that is that one */
+const stack = (name: string, kind: string, others: string, keeps: readonly string[], methods: string): string =>
+  layer(name, `${kind}, num_layers: int, norm=None${others}`, undefined, {
+    constants: ['norm'],
+    keeps: [`layers = _get_clones(${kind}, num_layers)`, 'num_layers = num_layers', 'norm', ...keeps],
+    methods,
+  });
 
 const DECODED =
   'tgt_mask: Optional[Tensor] = None, memory_mask: Optional[Tensor] = None, tgt_key_padding_mask: Optional[Tensor] = None, memory_key_padding_mask: Optional[Tensor] = None';
@@ -113,14 +127,13 @@ export const TRANSFORMER = `
 import copy
 
 def _get_clones(module, N):
-    return nn.ModuleList([copy.deepcopy(module) for _ in range(N)])
+    return nn.ModuleList([copy.deepcopy(module) for at in range(N)])
 
 def _get_activation_fn(activation):
-    if activation == 'relu':
-        return F.relu
-    elif activation == 'gelu':
-        return F.gelu
-    raise RuntimeError(f'activation should be relu/gelu, not {activation}')
+    functions = {'relu': F.relu, 'gelu': F.gelu}
+    if activation not in functions:
+        raise RuntimeError(f'activation should be relu/gelu, not {activation}')
+    return functions[activation]
 
 def _generate_square_subsequent_mask(sz: int, device: Optional[torch.device] = None, dtype: Optional[torch.dtype] = None) -> Tensor:
     return torch.triu(torch.full((sz, sz), float('-inf'), dtype=dtype, device=device), diagonal=1)
@@ -143,16 +156,10 @@ def _detect_is_causal_mask(mask: Optional[Tensor], is_causal: Optional[bool] = N
         else:
             make_causal = False
     return make_causal
-
-class TransformerEncoderLayer(Module):
-    __constants__ = ['norm_first']
-
-    def __init__(self, d_model: int, nhead: int, ${SIZES}):
-        super().__init__()
-${attention('self_attn')}${LAYERS}${norms(2)}        if isinstance(activation, str):
-            activation = _get_activation_fn(activation)
-        self.activation = activation
-
+${block(
+  'TransformerEncoderLayer',
+  ['self_attn'],
+  `
     def forward(self, src: Tensor, src_mask: Optional[Tensor] = None, src_key_padding_mask: Optional[Tensor] = None, is_causal: bool = False) -> Tensor:
         src_key_padding_mask = F._canonical_mask(mask=src_key_padding_mask, mask_name='src_key_padding_mask', other_type=F._none_or_dtype(src_mask), other_name='src_mask', target_type=src.dtype)
         src_mask = F._canonical_mask(mask=src_mask, mask_name='src_mask', other_type=None, other_name='', target_type=src.dtype, check_other=False)
@@ -165,16 +172,12 @@ ${attention('self_attn')}${LAYERS}${norms(2)}        if isinstance(activation, s
             x = self.norm2(x + self._ff_block(x))
         return x
 ${SELF_ATTENTION}${feedForward('dropout2')}
-class TransformerDecoderLayer(Module):
-    __constants__ = ['norm_first']
-
-    def __init__(self, d_model: int, nhead: int, ${SIZES}):
-        super().__init__()
-${attention('self_attn')}${attention('multihead_attn')}${LAYERS}${norms(3)}        if isinstance(activation, str):
-            self.activation = _get_activation_fn(activation)
-        else:
-            self.activation = activation
-
+`,
+)}
+${block(
+  'TransformerDecoderLayer',
+  ['self_attn', 'multihead_attn'],
+  `
     def forward(self, tgt: Tensor, memory: Tensor, ${DECODED}, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
         x = tgt
         if self.norm_first:
@@ -191,16 +194,14 @@ ${SELF_ATTENTION}
         x = self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)[0]
         return self.dropout2(x)
 ${feedForward('dropout3')}
-class TransformerEncoder(Module):
-    __constants__ = ['norm']
-
-    def __init__(self, encoder_layer, num_layers: int, norm=None, enable_nested_tensor: bool = True, mask_check: bool = True):
-        super().__init__()
-        self.layers = _get_clones(encoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
-        self.mask_check = mask_check
-
+`,
+)}
+${stack(
+  'TransformerEncoder',
+  'encoder_layer',
+  ', enable_nested_tensor: bool = True, mask_check: bool = True',
+  ['mask_check = mask_check'],
+  `
     def forward(self, src: Tensor, mask: Optional[Tensor] = None, src_key_padding_mask: Optional[Tensor] = None, is_causal: Optional[bool] = None) -> Tensor:
         src_key_padding_mask = F._canonical_mask(mask=src_key_padding_mask, mask_name='src_key_padding_mask', other_type=F._none_or_dtype(mask), other_name='mask', target_type=src.dtype)
         mask = F._canonical_mask(mask=mask, mask_name='mask', other_type=None, other_name='', target_type=src.dtype, check_other=False)
@@ -213,16 +214,14 @@ class TransformerEncoder(Module):
         if self.norm is not None:
             output = self.norm(output)
         return output
-
-class TransformerDecoder(Module):
-    __constants__ = ['norm']
-
-    def __init__(self, decoder_layer, num_layers: int, norm=None):
-        super().__init__()
-        self.layers = _get_clones(decoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
-
+`,
+)}
+${stack(
+  'TransformerDecoder',
+  'decoder_layer',
+  '',
+  [],
+  `
     def forward(self, tgt: Tensor, memory: Tensor, ${DECODED}, tgt_is_causal: Optional[bool] = None, memory_is_causal: bool = False) -> Tensor:
         output = tgt
         seq_len = _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
@@ -232,25 +231,21 @@ class TransformerDecoder(Module):
         if self.norm is not None:
             output = self.norm(output)
         return output
-
+`,
+)}
 class Transformer(Module):
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6, dim_feedforward: int = 2048, dropout: float = 0.1, activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps: float = 1e-05, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device=None, dtype=None):
         super().__init__()
-        if custom_encoder is not None:
-            self.encoder = custom_encoder
-        else:
-            encoder_layer = TransformerEncoderLayer(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
-            self.encoder = TransformerEncoder(encoder_layer, num_encoder_layers, nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype))
-        if custom_decoder is not None:
-            self.decoder = custom_decoder
-        else:
-            decoder_layer = TransformerDecoderLayer(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
-            self.decoder = TransformerDecoder(decoder_layer, num_decoder_layers, nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype))
-        self._reset_parameters()
-        self.d_model = d_model
-        self.nhead = nhead
-        self.batch_first = batch_first
-
+        sizes = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+${['encoder', 'decoder']
+  .map((kind) => {
+    const name = `Transformer${kind[0]!.toUpperCase()}${kind.slice(1)}`;
+    return kept(
+      `${kind} = ${name}(${name}Layer(*sizes), num_${kind}_layers, ${NORM}) if custom_${kind} is None else custom_${kind}`,
+    );
+  })
+  .join('')}        self._reset_parameters()
+${kept('d_model', 'nhead', 'batch_first')}
     def forward(self, src: Tensor, tgt: Tensor, src_mask: Optional[Tensor] = None, tgt_mask: Optional[Tensor] = None, memory_mask: Optional[Tensor] = None, src_key_padding_mask: Optional[Tensor] = None, tgt_key_padding_mask: Optional[Tensor] = None, memory_key_padding_mask: Optional[Tensor] = None, src_is_causal: Optional[bool] = None, tgt_is_causal: Optional[bool] = None, memory_is_causal: bool = False) -> Tensor:
         is_batched = src.dim() == 3
         if not self.batch_first and src.size(1) != tgt.size(1) and is_batched:
@@ -268,37 +263,23 @@ class Transformer(Module):
         return _generate_square_subsequent_mask(sz, dtype=dtype, device=device)
 
     def _reset_parameters(self):
-        for p in self.parameters():
-            if p.dim() > 1:
-                init.xavier_uniform_(p)
+        for value in self.parameters():
+            if len(value.shape) > 1:
+                init.xavier_uniform_(value)
 `;
 
 /** Stubs of quantisation, which compute nothing before a module is quantised. */
-export const STUBS = `
-class QuantStub(Module):
-    def __init__(self, qconfig=None):
-        super().__init__()
+const stub = (name: string): string =>
+  layer(name, 'qconfig=None', 'x', { inputs: 'x: Tensor', constants: [], keeps: [] });
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-class DeQuantStub(Module):
-    def __init__(self, qconfig=None):
-        super().__init__()
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-class QuantWrapper(Module):
-    def __init__(self, module):
-        super().__init__()
-        self.quant = QuantStub()
-        self.dequant = DeQuantStub()
-        self.add_module('module', module)
-        self.train(module.training)
-
+export const STUBS = `${stub('QuantStub')}${stub('DeQuantStub')}${layer('QuantWrapper', 'module', undefined, {
+  constants: [],
+  keeps: ['quant = QuantStub()', 'dequant = DeQuantStub()', 'module'],
+  made: '        self.train(module.training)\n',
+  methods: `
     def forward(self, X):
         X = self.quant(X)
         X = self.module(X)
         return self.dequant(X)
-`;
+`,
+})}`;
