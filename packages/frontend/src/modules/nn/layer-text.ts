@@ -39,6 +39,15 @@ export const refusals = (
 export const constantsOf = (...names: readonly string[]): string =>
   names.length === 0 ? '' : `    __constants__ = [${names.map((each) => `'${each}'`).join(', ')}]\n`;
 
+/** Methods that have one expression each. @param methods expressions, by what the methods are called and given after `self` */
+export const returning = (methods: Readonly<Record<string, string>>): string =>
+  Object.entries(methods)
+    .map(([head, expression]) => {
+      const [, name, params, rest] = /^(\w+)\((.*)\)(.*)$/.exec(head)!;
+      return `\n    def ${name}(self${params === '' ? '' : `, ${params}`})${rest}:\n        return ${expression}\n`;
+    })
+    .join('');
+
 /** Parameters that say what a layer makes at first, and that it forgets then. */
 const FORGOTTEN = /^(bias|device|dtype|_\w+|)$/;
 

@@ -1,3 +1,35 @@
+import { refusals, returning } from './layer-text.ts';
+
+type Check = Parameters<typeof refusals>[number];
+
+const isText = (what: string): Check => [
+  'not isinstance(name, str)',
+  `f"${what} name should be a string. Got {type(name).__name__}"`,
+  'TypeError',
+];
+
+const isPlain = (what: string, got = ''): readonly Check[] => [
+  ["'.' in name", `f'${what} name can\\'t contain "."${got}'`, 'KeyError'],
+  ["name == ''", `'${what} name can\\'t be empty string ""'`, 'KeyError'],
+];
+
+const isFree = (kind: string): Check => [
+  `name not in self.${kind} and hasattr(self, name)`,
+  `f"attribute '{name}' already exists"`,
+  'KeyError',
+];
+
+/** Methods that keep a hook. @param kinds dictionaries of hooks, by the methods with what they are given besides the hook */
+const hooked = (kinds: Readonly<Record<string, string>>): string =>
+  returning(
+    Object.fromEntries(
+      Object.entries(kinds).map(([head, kind]) => [
+        head.replace('(', '(hook'),
+        `RemovableHandle(self._${kind}_hooks, hook)`,
+      ]),
+    ),
+  );
+
 /** `torch.nn.Module`, as far as `__init__` of modules uses it. Its own `__init__` and `__setattr__` are the interpreter's. */
 export const MODULE = `
 class RemovableHandle:
@@ -27,87 +59,64 @@ class _IncompatibleKeys:
 
 class Module:
     def register_buffer(self, name: str, tensor, persistent: bool = True):
-        if not persistent and isinstance(self, torch.jit.ScriptModule):
-            raise RuntimeError('ScriptModule does not support non persistent buffers')
-        if '_buffers' not in self.__dict__:
-            raise AttributeError('cannot assign buffer before Module.__init__() call')
-        if not isinstance(name, str):
-            raise TypeError(f"buffer name should be a string. Got {type(name).__name__}")
-        if '.' in name:
-            raise KeyError('buffer name can\\'t contain "."')
-        if name == '':
-            raise KeyError('buffer name can\\'t be empty string ""')
-        if hasattr(self, name) and name not in self._buffers:
-            raise KeyError(f"attribute '{name}' already exists")
-        if tensor is not None and not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
-        self._buffers[name] = tensor
-        if persistent:
-            self._non_persistent_buffers_set.discard(name)
-        else:
-            self._non_persistent_buffers_set.add(name)
+${refusals(
+  [
+    'not persistent and isinstance(self, torch.jit.ScriptModule)',
+    "'ScriptModule does not support non persistent buffers'",
+    'RuntimeError',
+  ],
+  ["'_buffers' not in self.__dict__", "'cannot assign buffer before Module.__init__() call'", 'AttributeError'],
+  isText('buffer'),
+  ...isPlain('buffer'),
+  isFree('_buffers'),
+  [
+    'tensor is not None and not isinstance(tensor, torch.Tensor)',
+    `f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"`,
+    'TypeError',
+  ],
+)}        self._buffers[name] = tensor
+        passing = self._non_persistent_buffers_set
+        (passing.discard if persistent else passing.add)(name)
 
     def register_parameter(self, name: str, param):
-        if '_parameters' not in self.__dict__:
-            raise AttributeError('cannot assign parameter before Module.__init__() call')
-        if '.' in name:
-            raise KeyError('parameter name can\\'t contain "."')
-        if name == '':
-            raise KeyError('parameter name can\\'t be empty string ""')
-        if hasattr(self, name) and name not in self._parameters:
-            raise KeyError(f"attribute '{name}' already exists")
-        if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
-        self._parameters[name] = param
+${refusals(
+  ["'_parameters' not in self.__dict__", "'cannot assign parameter before Module.__init__() call'", 'AttributeError'],
+  ...isPlain('parameter'),
+  isFree('_parameters'),
+  [
+    'param is not None and not isinstance(param, Parameter)',
+    `f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"`,
+    'TypeError',
+  ],
+)}        self._parameters[name] = param
 
     def add_module(self, name, module):
-        if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{torch.typename(module)} is not a Module subclass")
-        if not isinstance(name, str):
-            raise TypeError(f"module name should be a string. Got {type(name).__name__}")
-        if hasattr(self, name) and name not in self._modules:
-            raise KeyError(f"attribute '{name}' already exists")
-        if '.' in name:
-            raise KeyError(f'module name can\\'t contain ".", got: {name}')
-        if name == '':
-            raise KeyError('module name can\\'t be empty string ""')
-        self._modules[name] = module
-
-    def register_module(self, name, module):
-        self.add_module(name, module)
-
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        return self._hooked('_forward_hooks', hook)
-
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        return self._hooked('_forward_pre_hooks', hook)
-
-    def register_full_backward_hook(self, hook, prepend=False):
-        return self._hooked('_backward_hooks', hook)
-
-    def register_full_backward_pre_hook(self, hook, prepend=False):
-        return self._hooked('_backward_hooks', hook)
-
-    def register_state_dict_post_hook(self, hook):
-        return self._hooked('_state_dict_hooks', hook)
-
-    def _register_state_dict_hook(self, hook):
-        return self._hooked('_state_dict_hooks', hook)
-
-    def register_state_dict_pre_hook(self, hook):
-        return self._hooked('_state_dict_pre_hooks', hook)
-
+${refusals(
+  [
+    'module is not None and not isinstance(module, Module)',
+    'f"{torch.typename(module)} is not a Module subclass"',
+    'TypeError',
+  ],
+  isText('module'),
+  isFree('_modules'),
+  ...isPlain('module', ', got: {name}'),
+)}        self._modules[name] = module
+${returning({ 'register_module(name, module)': 'self.add_module(name, module)' })}${hooked({
+  'register_forward_hook(, *, prepend=False, with_kwargs=False, always_call=False)': 'forward',
+  'register_forward_pre_hook(, *, prepend=False, with_kwargs=False)': 'forward_pre',
+  'register_full_backward_hook(, prepend=False)': 'backward',
+  'register_full_backward_pre_hook(, prepend=False)': 'backward',
+  'register_state_dict_post_hook()': 'state_dict',
+  '_register_state_dict_hook()': 'state_dict',
+  'register_state_dict_pre_hook()': 'state_dict_pre',
+  'register_load_state_dict_post_hook()': 'load_state_dict_post',
+})}
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        return self._hooked('_load_state_dict_pre_hooks', functools.partial(hook, self) if with_module else hook)
+        bound = functools.partial(hook, self) if with_module else hook
+        return RemovableHandle(self._load_state_dict_pre_hooks, bound)
 
     def register_load_state_dict_pre_hook(self, hook):
-        return self._register_load_state_dict_pre_hook(hook, with_module=True)
-
-    def register_load_state_dict_post_hook(self, hook):
-        return self._hooked('_load_state_dict_post_hooks', hook)
-
-    def _hooked(self, kind, hook):
-        return RemovableHandle(getattr(self, kind), hook)
+        return self._register_load_state_dict_pre_hook(hook, True)
 
     def get_submodule(self, target: str) -> Module:
         module = self
@@ -128,28 +137,23 @@ class Module:
             raise AttributeError(f'\`{name}\` is not {what}')
         return getattr(module, name)
 
-    def get_parameter(self, target):
-        return self._get_member(target, '_parameters', 'an nn.Parameter')
-
-    def get_buffer(self, target):
-        return self._get_member(target, '_buffers', 'a buffer')
-
+${returning({
+  'get_parameter(target)': "self._get_member(target, '_parameters', 'an nn.Parameter')",
+  'get_buffer(target)': "self._get_member(target, '_buffers', 'a buffer')",
+})}
     def apply(self, fn):
-        for module in self.children():
-            module.apply(fn)
+        for child in self.children():
+            child.apply(fn)
         fn(self)
         return self
 
     def _apply(self, fn, recurse=True):
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        for value in self._parameters.values():
-            if value is not None:
-                value.data = fn(value)
-        for name, value in self._buffers.items():
-            if value is not None:
-                self._buffers[name] = fn(value)
+        for child in self.children() if recurse else ():
+            child._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                parameter.data = fn(parameter)
+        self._buffers.update([(name, fn(buffer)) for name, buffer in self._buffers.items() if buffer is not None])
         return self
 
     def __call__(self, *args, **kwargs):
@@ -168,41 +172,34 @@ class Module:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def named_modules(self, memo=None, prefix='', remove_duplicate=True):
-        if memo is None:
-            memo = set()
-        if self not in memo:
-            if remove_duplicate:
-                memo.add(self)
-            yield prefix, self
-            for name, module in self._modules.items():
-                if module is not None:
-                    yield from module.named_modules(memo, prefix + ('.' if prefix else '') + name, remove_duplicate)
-
-    def modules(self):
-        return iter([module for _, module in self.named_modules()])
+        met = set() if memo is None else memo
+        if self in met:
+            return
+        if remove_duplicate:
+            met.add(self)
+        yield prefix, self
+        for name, child in self._modules.items():
+            if child is not None:
+                yield from child.named_modules(met, f'{prefix}.{name}' if prefix else name, remove_duplicate)
 
     def named_children(self):
-        seen = set()
-        found = []
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                found.append((name, module))
-        return iter(found)
-
-    def children(self):
-        return iter([module for _, module in self.named_children()])
-
+        firsts = {}
+        for name, child in self._modules.items():
+            if child is not None:
+                firsts.setdefault(child, name)
+        return iter([(name, child) for child, name in firsts.items()])
+${returning({
+  'modules()': 'iter([module for _, module in self.named_modules()])',
+  'children()': 'iter([module for _, module in self.named_children()])',
+})}
     def _named_members(self, members_of, prefix='', recurse=True, remove_duplicate=True):
         seen = set()
         found = []
         for path, module in (self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]):
             for name, value in members_of(module):
-                if value is None or id(value) in seen:
-                    continue
-                if remove_duplicate:
-                    seen.add(id(value))
-                found.append((path + ('.' if path else '') + name, value))
+                if value is not None and id(value) not in seen:
+                    found.append((f'{path}.{name}' if path else name, value))
+                    seen.update([id(value)] if remove_duplicate else [])
         return iter(found)
 
     def named_parameters(self, prefix: str = '', recurse: bool = True, remove_duplicate: bool = True):
@@ -236,9 +233,9 @@ class Module:
         for hook in self._state_dict_pre_hooks.values():
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=prefix + name + '.', keep_vars=keep_vars)
+        for name, child in self._modules.items():
+            if child is not None:
+                child.state_dict(destination=destination, prefix=f'{prefix}{name}.', keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
             changed = hook(self, destination, prefix, {'version': 1})
             destination = destination if changed is None else changed
@@ -313,13 +310,10 @@ class Module:
         if not isinstance(mode, bool):
             raise ValueError('training mode is expected to be boolean')
         self.training = mode
-        for module in self.children():
-            module.train(mode)
+        for child in self.children():
+            child.train(mode)
         return self
-
-    def eval(self) -> Self:
-        return self.train(False)
-
+${returning({ 'eval() -> Self': 'self.train(False)' })}
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -328,25 +322,15 @@ class Module:
     def zero_grad(self, set_to_none: bool = True):
         for parameter in self.parameters():
             parameter.grad = None
-
-    def _converted(self, dtype):
-        return self._apply(lambda value: value.to(dtype) if value.is_floating_point() else value)
-
-    def float(self):
-        return self._converted(torch.float32)
-
-    def double(self):
-        return self._converted(torch.float64)
-
-    def half(self):
-        return self._converted(torch.float16)
-
-    def bfloat16(self):
-        return self._converted(torch.bfloat16)
-
-    def type(self, dst_type):
-        return self._apply(lambda value: value.to(dst_type))
-
+${returning({
+  '_converted(dtype)': 'self._apply(lambda value: value.to(dtype) if value.is_floating_point() else value)',
+  'type(dst_type)': 'self._apply(lambda value: value.to(dst_type))',
+  ...Object.fromEntries(
+    Object.entries({ float: 'float32', double: 'float64', half: 'float16', bfloat16: 'bfloat16' }).map(
+      ([name, type]) => [`${name}()`, `self._converted(torch.${type})`],
+    ),
+  ),
+})}
     def to(self, *args, dtype=None, **kwargs):
         for arg in args:
             if isinstance(arg, torch.dtype):
@@ -358,25 +342,14 @@ class Module:
         if not dtype.is_floating_point:
             raise TypeError(f'nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}')
         return self._converted(dtype)
-
-    def cuda(self, device: Optional[int] = None):
-        return self._apply(lambda value: value.cuda(device))
-
-    def cpu(self):
-        return self._apply(lambda value: value)
-
-    def to_empty(self, *, device, recurse=True):
-        return self._apply(lambda value: torch.empty_like(value), recurse)
-
-    def share_memory(self):
-        return self._apply(lambda value: value.share_memory_())
-
+${returning({
+  'cuda(device: Optional[int] = None)': 'self._apply(lambda value: value.cuda(device))',
+  'cpu()': 'self._apply(lambda value: value)',
+  'to_empty(*, device, recurse=True)': 'self._apply(lambda value: torch.empty_like(value), recurse)',
+  'share_memory()': 'self._apply(lambda value: value.share_memory_())',
+  'extra_repr()': "''",
+  '_get_name()': 'type(self).__name__',
+})}
     def compile(self, *args, **kwargs):
         pass
-
-    def extra_repr(self):
-        return ''
-
-    def _get_name(self):
-        return type(self).__name__
 `;
