@@ -24,10 +24,11 @@ interface LayerOptions {
 export const kept = (...names: readonly string[]): string =>
   names.map((each) => `        self.${each.includes(' = ') ? each : `${each} = ${each}`}\n`).join('');
 
-/** Lines that raise `ValueError` where a condition holds. @param checks conditions, and Python text of their messages */
-export const refusals = (
-  ...checks: readonly (readonly [condition: string, message: string, error?: string])[]
-): string =>
+/** A condition, Python text of the message where it holds, and the error; `ValueError` where it is not said. */
+export type Check = readonly [condition: string, message: string, error?: string];
+
+/** Lines that raise where a condition holds. */
+export const refusals = (...checks: readonly Check[]): string =>
   checks
     .map(
       ([condition, message, error = 'ValueError']) =>

@@ -1,10 +1,30 @@
+import { kept, returning } from './layer-text.ts';
+
+const UNMADE = 'nn.UninitializedParameter(dtype=dtype)';
+
+/** `initialize_parameters`, which does nothing once they are there. @param body lines of that, further in */
+const initializing = (size: string, body: string): string => `${returning({ '_size()': `self.${size}` })}
+    def initialize_parameters(self, input):
+        if self.has_uninitialized_params():
+${body}            self.reset_parameters()
+`;
+
+/** Lines that give a weight and a bias their sizes. */
+const materialized = (
+  weight: string,
+  bias: string,
+): string => `            for value, sizes in ((self.weight, ${weight}), (self.bias, ${bias})):
+                if value is not None:
+                    value.materialize(sizes)
+`;
+
 /** What layers share that find out from their first input how large they are (PyTorch: torch/nn/modules/lazy.py). */
 export const LAZY = `
 class LazyModuleMixin:
     cls_to_become = None
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(self, *given, **named):
+        super().__init__(*given, **named)
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters)
 
     def _uninitialized(self):
@@ -41,76 +61,45 @@ class LazyLinear(LazyModuleMixin, nn.Linear):
     cls_to_become = nn.Linear
 
     def __init__(self, out_features, bias=True, device=None, dtype=None):
-        super().__init__(0, 0, False)
-        self.weight = nn.UninitializedParameter(dtype=dtype)
-        self.out_features = out_features
-        if bias:
-            self.bias = nn.UninitializedParameter(dtype=dtype)
-
-    def _size(self):
-        return self.in_features
-
-    def initialize_parameters(self, input):
-        if self.has_uninitialized_params():
-            self.in_features = input.shape[-1]
-            self.weight.materialize((self.out_features, self.in_features))
-            if self.bias is not None:
-                self.bias.materialize((self.out_features,))
-            self.reset_parameters()
-`;
+        super().__init__(0, out_features, bias=False)
+${kept(`weight = ${UNMADE}`, `bias = ${UNMADE} if bias else None`)}${initializing(
+  'in_features',
+  `            self.in_features = input.shape[-1]
+${materialized('(self.out_features, self.in_features)', '(self.out_features,)')}`,
+)}`;
 
 export const LAZY_CONV = `${MIXIN}
 class _LazyConv(LazyModuleMixin):
     def __init__(self, out_channels, kernel_size, *args, bias=True, dtype=None, **kwargs):
         super().__init__(0, 0, kernel_size, *args, bias=False, **kwargs)
-        self.weight = nn.UninitializedParameter(dtype=dtype)
-        self.out_channels = out_channels
-        if bias:
-            self.bias = nn.UninitializedParameter(dtype=dtype)
-
-    def _size(self):
-        return self.in_channels
-
-    def initialize_parameters(self, input):
-        if not self.has_uninitialized_params():
-            return
-        dims = len(self.kernel_size) + 1
-        if input.dim() not in (dims, dims + 1):
-            raise RuntimeError(f'Expected {dims}D (unbatched) or {dims + 1}D (batched) input to {type(self).__name__}, but got input of size: torch.Size({list(input.shape)})')
-        self.in_channels = input.shape[input.dim() - dims]
-        if self.in_channels % self.groups != 0:
-            raise ValueError('in_channels must be divisible by groups')
-        channels = [self.in_channels, self.out_channels] if self.transposed else [self.out_channels, self.in_channels]
-        self.weight.materialize((channels[0], channels[1] // self.groups) + tuple(self.kernel_size))
-        if self.bias is not None:
-            self.bias.materialize((self.out_channels,))
-        self.reset_parameters()
-${lazy('Conv', '_LazyConv')}${lazy('ConvTranspose', '_LazyConv')}`;
+${kept(`weight = ${UNMADE}`, 'out_channels', `bias = ${UNMADE} if bias else None`)}${initializing(
+  'in_channels',
+  `            dims = len(self.kernel_size) + 1
+            if input.dim() not in (dims, dims + 1):
+                raise RuntimeError(f'Expected {dims}D (unbatched) or {dims + 1}D (batched) input to {type(self).__name__}, but got input of size: torch.Size({list(input.shape)})')
+            self.in_channels = input.size(-dims)
+            if self.in_channels % self.groups:
+                raise ValueError('in_channels must be divisible by groups')
+            channels = [self.in_channels, self.out_channels] if self.transposed else [self.out_channels, self.in_channels]
+${materialized('(channels[0], channels[1] // self.groups, *self.kernel_size)', '(self.out_channels,)')}`,
+)}${lazy('Conv', '_LazyConv')}${lazy('ConvTranspose', '_LazyConv')}`;
 
 const NORM = `${MIXIN}
 class _LazyNorm(LazyModuleMixin):
     def __init__(self, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
         super().__init__(0, eps, momentum, False, False)
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        if affine:
-            self.weight = nn.UninitializedParameter(dtype=dtype)
-            self.bias = nn.UninitializedParameter(dtype=dtype)
+${kept('affine', 'track_running_stats')}        if affine:
+            self.weight, self.bias = ${UNMADE}, ${UNMADE}
         if track_running_stats:
-            self.running_mean = nn.UninitializedBuffer(dtype=dtype)
-            self.running_var = nn.UninitializedBuffer(dtype=dtype)
+            self.running_mean, self.running_var = nn.UninitializedBuffer(dtype=dtype), nn.UninitializedBuffer(dtype=dtype)
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long)
-
-    def _size(self):
-        return self.num_features
-
-    def initialize_parameters(self, input):
-        if self.has_uninitialized_params():
-            self.num_features = input.shape[1]
+${initializing(
+  'num_features',
+  `            self.num_features = input.shape[1]
             for value in self._uninitialized():
                 value.materialize((self.num_features,))
-            self.reset_parameters()
-`;
+`,
+)}`;
 
 export const LAZY_BATCHNORM = NORM + lazy('BatchNorm', '_LazyNorm');
 

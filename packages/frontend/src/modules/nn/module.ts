@@ -1,6 +1,4 @@
-import { refusals, returning } from './layer-text.ts';
-
-type Check = Parameters<typeof refusals>[number];
+import { refusals, returning, type Check } from './layer-text.ts';
 
 const isText = (what: string): Check => [
   'not isinstance(name, str)',
