@@ -11,10 +11,10 @@ ${layer(
   undefined,
   {
     constants: [],
-    fields: [
-      ...['in_features: int', 'n_classes: int', 'cutoffs: List[int]', 'div_value: float', 'head_bias: bool'],
-      ...['head: nn.Linear', 'tail: nn.ModuleList'],
-    ],
+    fields:
+      'in_features: int, n_classes: int, cutoffs: List[int], div_value: float, head_bias: bool, head: nn.Linear, tail: nn.ModuleList'.split(
+        ', ',
+      ),
     checks: `        ends = list(cutoffs)
 ${refusals(
   ['not ends', "'cutoffs should be a sequence of length larger than 0'"],

@@ -1,12 +1,17 @@
+import { kept, layer, refusals, returning } from './layer-text.ts';
+
+/** Where a program would compute a tensor anew. */
+const NO_SCRIPTING = `        if torch.jit.is_scripting():
+            raise RuntimeError('Parametrization is not working with scripting.')
+`;
+
 /** Tensors of modules that are computed from others (PyTorch: torch/nn/utils/parametrize.py). No program of TorchScript computes them. */
 export const PARAMETRIZE = `
 import torch
 
 def _keep(module, name, value):
-    if isinstance(value, Parameter):
-        module.register_parameter(name, value)
-    else:
-        module.register_buffer(name, value)
+    register = module.register_parameter if isinstance(value, Parameter) else module.register_buffer
+    register(name, value)
 
 def _checked(value, wanted, unless, before, after):
     if not isinstance(value, Tensor):
@@ -24,46 +29,41 @@ class ParametrizationList(nn.ModuleList):
     unsafe: bool
 
     def __init__(self, modules, original, unsafe=False):
-        if len(modules) == 0:
-            raise ValueError('ParametrizationList requires one or more modules.')
-        super().__init__(modules)
+${refusals(['not modules', "'ParametrizationList requires one or more modules.'"])}        super().__init__(modules)
         self.unsafe = unsafe
-        new = original
-        for module in reversed(list(self)):
-            if hasattr(module, 'right_inverse'):
-                try:
-                    new = module.right_inverse(new)
-                except NotImplementedError:
-                    pass
-        if not isinstance(new, (Tensor, list, tuple)):
-            raise ValueError(f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}")
-        self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if self.is_tensor else len(new)
-        given = original.detach()
+        parts = original
+        for module in [each for each in reversed(list(self)) if hasattr(each, 'right_inverse')]:
+            try:
+                parts = module.right_inverse(parts)
+            except NotImplementedError:
+                continue
+${refusals([
+  'not isinstance(parts, (Tensor, list, tuple))',
+  `f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(parts).__name__}"`,
+])}        wanted = original.detach()
+        self.is_tensor = isinstance(parts, Tensor)
         if self.is_tensor:
-            original.data = new
+            self.ntensors = 1
+            original.data = parts
             _keep(self, 'original', original)
         else:
-            for at, each in enumerate(new):
-                _keep(self, f'original{at}', Parameter(each, original.requires_grad) if isinstance(original, Parameter) else each)
-        if not unsafe:
-            _checked(self(), given, '', 'unparametrized ', 'parametrized ')
+            self.ntensors = len(parts)
+            for at, part in enumerate(parts):
+                _keep(self, f'original{at}', Parameter(part, original.requires_grad) if isinstance(original, Parameter) else part)
+        if not self.unsafe:
+            _checked(self(), wanted, '', 'unparametrized ', 'parametrized ')
 
     def right_inverse(self, value):
         for module in reversed(list(self)):
             if not hasattr(module, 'right_inverse'):
                 raise RuntimeError(f'parametrization {type(module).__name__} does not implement right_inverse.')
             value = module.right_inverse(value)
-        if self.is_tensor:
-            self.original.data = value
-        else:
-            for at, each in enumerate(value):
-                getattr(self, f'original{at}').data = each
+        parts = {'original': value} if self.is_tensor else {f'original{at}': part for at, part in enumerate(value)}
+        for name, part in parts.items():
+            getattr(self, name).data = part
 
     def forward(self) -> Tensor:
-        if torch.jit.is_scripting():
-            raise RuntimeError('Parametrization is not working with scripting.')
-        originals = [self.original] if self.is_tensor else [getattr(self, f'original{at}') for at in range(self.ntensors)]
+${NO_SCRIPTING}        originals = [self.original] if self.is_tensor else [getattr(self, f'original{at}') for at in range(self.ntensors)]
         first, *rest = self
         value = first(*originals)
         for module in rest:
@@ -72,36 +72,34 @@ class ParametrizationList(nn.ModuleList):
 
 def _add_property(module, name):
     def get_parametrized(self) -> Tensor:
-        if torch.jit.is_scripting():
-            raise RuntimeError('Parametrization is not working with scripting.')
-        return self.parametrizations[name]()
+${NO_SCRIPTING}        return self.parametrizations[name]()
 
     def set_original(self, value: Tensor) -> None:
-        if torch.jit.is_scripting():
-            raise RuntimeError('Parametrization is not working with scripting.')
-        self.parametrizations[name].right_inverse(value)
+${NO_SCRIPTING}        self.parametrizations[name].right_inverse(value)
 
     setattr(module.__class__, name, property(get_parametrized, set_original))
 
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
+        made = module.parametrizations[tensor_name]
         if not unsafe:
-            before = getattr(module, tensor_name)
-            _checked(parametrization(before), before, 'the ', f'module.{tensor_name}.', f'parametrization(module.{tensor_name}).')
-        module.parametrizations[tensor_name].append(parametrization)
-        module.parametrizations[tensor_name].unsafe |= unsafe
-    elif tensor_name in module._buffers or tensor_name in module._parameters:
-        made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
-        delattr(module, tensor_name)
-        if not is_parametrized(module):
-            cls = module.__class__
-            module.__class__ = type(f'Parametrized{cls.__name__}', (cls,), {})
-            module.parametrizations = nn.ModuleDict()
-        _add_property(module, tensor_name)
-        module.parametrizations[tensor_name] = made
-    else:
+            value = getattr(module, tensor_name)
+            _checked(parametrization(value), value, 'the ', f'module.{tensor_name}.', f'parametrization(module.{tensor_name}).')
+        made.append(parametrization)
+        made.unsafe |= unsafe
+        return module
+    if tensor_name not in {**module._buffers, **module._parameters}:
         raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'")
+    made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
+    delattr(module, tensor_name)
+    if not is_parametrized(module):
+        # Properties are of classes, so the module has one of its own from now on.
+        plain = module.__class__
+        module.__class__ = type(f'Parametrized{plain.__name__}', (plain,), {})
+        module.parametrizations = nn.ModuleDict()
+    _add_property(module, tensor_name)
+    module.parametrizations[tensor_name] = made
     return module
 
 def is_parametrized(module, tensor_name=None):
@@ -114,20 +112,19 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     if not is_parametrized(module, tensor_name):
         raise ValueError(f'Module {module} does not have a parametrization on {tensor_name}')
     made = module.parametrizations[tensor_name]
-    if made.is_tensor:
-        value = made.original
-        if leave_parametrized:
-            value.data = getattr(module, tensor_name)
-    elif leave_parametrized:
-        value = getattr(module, tensor_name)
-        value = Parameter(value) if made.original0.requires_grad else value
-    else:
+    if not made.is_tensor and not leave_parametrized:
         raise ValueError('Cannot leave unparametrized (\`leave_parametrized=False\`) a tensor that is parametrized in terms of a sequence of tensors.')
+    value = getattr(module, tensor_name) if leave_parametrized else None
+    if made.is_tensor:
+        original = made.original
+        original.data = value if leave_parametrized else original.data
+    else:
+        original = Parameter(value) if made.original0.requires_grad else value
     delattr(module.__class__, tensor_name)
-    del module.parametrizations[tensor_name]
-    _keep(module, tensor_name, value)
+    module.parametrizations.pop(tensor_name)
+    _keep(module, tensor_name, original)
     if not is_parametrized(module):
-        delattr(module, 'parametrizations')
+        del module.parametrizations
         module.__class__ = module.__class__.__bases__[0]
     return module
 `;
@@ -137,22 +134,17 @@ export const PARAMETRIZATIONS = `
 from torch.nn.utils.parametrize import register_parametrization
 
 def _weight_of(module, name):
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    return weight
-
-class _WeightNorm(Module):
-    def __init__(self, dim=0):
-        super().__init__()
-        self.dim = -1 if dim is None else dim
-
-    def forward(self, weight_g, weight_v):
-        return torch._weight_norm(weight_v, weight_g, self.dim)
-
-    def right_inverse(self, weight):
-        return torch.norm_except_dim(weight, 2, self.dim), weight
-
+    found = getattr(module, name, None)
+    if isinstance(found, Tensor):
+        return found
+    raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+${layer('_WeightNorm', 'dim=0', 'torch._weight_norm(weight_v, weight_g, self.dim)', {
+  inputs: 'weight_g, weight_v',
+  returns: '',
+  constants: [],
+  keeps: ['dim = -1 if dim is None else dim'],
+  methods: returning({ 'right_inverse(weight)': '(torch.norm_except_dim(weight, 2, self.dim), weight)' }),
+})}
 def weight_norm(module, name='weight', dim=0):
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -167,19 +159,17 @@ def weight_norm(module, name='weight', dim=0):
 
 class _SpectralNorm(Module):
     def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12):
-        super().__init__()
-        ndim = weight.ndim
-        if dim >= ndim or dim < -ndim:
-            raise IndexError(f'Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})')
-        if n_power_iterations <= 0:
-            raise ValueError(f'Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}')
-        self.dim = dim if dim >= 0 else dim + ndim
-        self.eps = eps
-        if ndim > 1:
-            self.n_power_iterations = n_power_iterations
-            matrix = self._reshape_weight_to_matrix(weight)
-            made = [matrix.new_empty(size).normal_(0, 1) for size in matrix.size()]
-            for name, vector in zip(('_u', '_v'), made):
+        rank = weight.dim()
+        if not -rank <= dim < rank:
+            raise IndexError(f'Dimension out of range (expected to be in range of [-{rank}, {rank - 1}] but got {dim})')
+${refusals([
+  'n_power_iterations <= 0',
+  "f'Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}'",
+])}        super().__init__()
+${kept('dim = dim % rank', 'eps')}        if rank > 1:
+${kept('n_power_iterations').replace(/^/, '    ')}            matrix = self._reshape_weight_to_matrix(weight)
+            vectors = [matrix.new_empty(size).normal_(0, 1) for size in matrix.size()]
+            for name, vector in zip(('_u', '_v'), vectors):
                 self.register_buffer(name, F.normalize(vector, dim=0, eps=eps))
             self._power_method(matrix, 15)
 
@@ -221,9 +211,7 @@ class _Orthogonal(Module):
 
     def __init__(self, weight, orthogonal_map, use_trivialization=True):
         super().__init__()
-        self.shape = weight.shape
-        self.orthogonal_map = orthogonal_map
-        if use_trivialization:
+${kept('shape = weight.shape', 'orthogonal_map')}        if use_trivialization:
             self.register_buffer('base', None)
 
     def forward(self, X: Tensor) -> Tensor:

@@ -1,3 +1,5 @@
+import { kept, refusals } from './layer-text.ts';
+
 /** What of torch.nn.utils changes modules: weights that a hook computes anew before each call, and functions of parameters and layers. */
 export const WEIGHT_HOOKS = `
 import copy
@@ -25,9 +27,7 @@ def _remove_hook(module, kind, name, function):
 
 class WeightNorm:
     def __init__(self, name, dim):
-        self.name = name
-        self.dim = -1 if dim is None else dim
-
+${kept('name', 'dim = -1 if dim is None else dim')}
     def split(self, module):
         weight = module._parameters.pop(self.name)
         module.register_parameter(self.name + '_g', Parameter(torch.norm_except_dim(weight, 2, self.dim)))
@@ -54,13 +54,10 @@ def remove_weight_norm(module, name='weight'):
 
 class SpectralNorm:
     def __init__(self, name, n_power_iterations, dim, eps):
-        if n_power_iterations <= 0:
-            raise ValueError(f'Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}')
-        self.name = name
-        self.n_power_iterations = n_power_iterations
-        self.dim = dim
-        self.eps = eps
-
+${refusals([
+  'n_power_iterations <= 0',
+  "f'Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}'",
+])}${kept('name', 'n_power_iterations', 'dim', 'eps')}
     def split(self, module):
         weight = module._parameters.pop(self.name)
         matrix = _matrix_of(weight, self.dim)
