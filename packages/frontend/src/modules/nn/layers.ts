@@ -197,7 +197,7 @@ export const SPARSE =
     `${ROWS}, padding_idx: Optional[int] = None, ${NORMED}, sparse: bool = False, _weight=None, _freeze: bool = False, device=None, dtype=None`,
     'F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)',
     {
-      fields: ['weight: Tensor'],
+      fields: ['weight: Tensor', 'sparse: bool'],
       checks: `        assert padding_idx is None or -num_embeddings <= padding_idx < num_embeddings or padding_idx == 0, 'Padding_idx must be within num_embeddings'
 ${FROM_START}`,
       keeps: ['num_embeddings', 'embedding_dim', 'padding_idx', ...ROW_SETTINGS],
@@ -216,7 +216,7 @@ ${FROM_START}`,
     'F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)',
     {
       inputs: 'input: Tensor, offsets: Optional[Tensor] = None, per_sample_weights: Optional[Tensor] = None',
-      fields: ['weight: Tensor'],
+      fields: ['weight: Tensor', 'mode: str', 'sparse: bool', 'include_last_offset: bool'],
       checks: FROM_START,
       keeps: ['num_embeddings', 'embedding_dim', ...ROW_SETTINGS, 'padding_idx'],
       made: rowsOf('') + kept('mode', 'sparse', 'include_last_offset'),
