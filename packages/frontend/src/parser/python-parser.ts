@@ -148,11 +148,12 @@ export class PythonParser extends Parser {
     return { kind: 'python', range: stream.rangeFrom(start), form: { kind: 'named', target, value } };
   }
 
-  /** `x[(a, b)]` is `x[a, b]`. */
+  /** `x[(a, b)]` is `x[a, b]`, but for types: PyTorch refuses `Tuple[(int,)]` in text that it compiles. */
   protected override parseSubscript(value: Expr): Subscript {
     const parsed = super.parseSubscript(value);
     const [only, ...others] = parsed.subscripts;
-    const isPair = only?.kind === 'tuple' && only.inputs.length > 0 && others.length === 0;
+    const isType = value.kind === 'var' && value.name.name === 'Tuple';
+    const isPair = !isType && only?.kind === 'tuple' && only.inputs.length > 0 && others.length === 0;
     return isPair ? { ...parsed, subscripts: only.inputs } : parsed;
   }
 
