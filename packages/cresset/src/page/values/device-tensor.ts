@@ -1,7 +1,7 @@
 import { CressetError } from '@cresset/ir';
 import type { CallResult, WireDeviceTensor, WorkerClient } from '@cresset/runtime';
 import { Tensor, type DType, type TensorData } from './tensor.ts';
-import { inMessages, type Reference } from './value.ts';
+import { inMessages } from './value.ts';
 
 /** What remains to be done where the page forgets a tensor. */
 interface Remote {
@@ -24,7 +24,7 @@ const forgotten = new FinalizationRegistry<Remote>(release);
  * when they are asked for. Given to a model of the same page, it is that tensor itself, without a copy: what the model writes to it is written. It lives until it is disposed of, also
  * where the model that made it goes before.
  */
-export class DeviceTensor implements Reference {
+export class DeviceTensor {
   readonly dtype: DType;
   #shape: readonly number[];
   readonly #remote: Remote;

@@ -20,6 +20,7 @@ export type Input =
   | bigint
   | string
   | Tensor
+  | DeviceTensor
   | ComplexNumber
   | readonly Input[]
   | ReadonlyMap<Input, Input>
