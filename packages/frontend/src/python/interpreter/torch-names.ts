@@ -2,6 +2,7 @@ import { ErrorReport, CressetError, Source, SourceRange, type GraphFunction } fr
 import { DeviceValue, Tensor, Tuple } from '@cresset/tensor';
 import { nnFile, NN_TEXTS } from '../../modules/nn/nn-texts.ts';
 import { parsePythonFile } from '../../parser/python-parser.ts';
+import type { Stmt } from '../../parser/tree.ts';
 import { PythonError } from '../python-arithmetic.ts';
 import { PythonModule } from '../python-modules.ts';
 import { TorchCode, type PythonValue } from '../python-value.ts';
@@ -72,6 +73,19 @@ const TENSOR_TYPES: Readonly<Record<string, string>> = {
   int32: 'torch.IntTensor',
   bool: 'torch.BoolTensor',
 };
+
+/** The statements of PyTorch's files that some program named. Nothing writes to them, so each text is parsed once for all programs. */
+const parsedFiles = new Map<string, readonly Stmt[]>();
+
+function statementsOf(file: string): readonly Stmt[] {
+  let statements = parsedFiles.get(file);
+  if (statements === undefined) {
+    const { path, text } = NN_TEXTS[file]!;
+    statements = parsePythonFile(new Source(text, `${path.replaceAll('.', '/')}.py`)).statements;
+    parsedFiles.set(file, statements);
+  }
+  return statements;
+}
 
 /** What PyTorch's names mean in Python. */
 export class TorchNames {
@@ -146,11 +160,9 @@ export class TorchNames {
   fileNamed(file: string): Scope {
     let scope = this.#files.get(file);
     if (scope === undefined) {
-      const { path, text } = NN_TEXTS[file]!;
-      scope = new Scope(undefined, 'module', path);
+      scope = new Scope(undefined, 'module', NN_TEXTS[file]!.path);
       this.#files.set(file, scope);
-      const source = new Source(text, `${path.replaceAll('.', '/')}.py`);
-      this.#python.execute(parsePythonFile(source).statements, scope);
+      this.#python.execute(statementsOf(file), scope);
       if (file === 'module') this.#completeModule(scope);
     }
     return scope;
