@@ -81,10 +81,10 @@ export function distance(got: Outcome, want: Outcome): number {
   return most;
 }
 
-function isIdentical(found: HostArray, wanted: HostArray): boolean {
-  for (let at = 0; at < wanted.length; at++) if (!Object.is(found[at], wanted[at])) return false;
-  return true;
-}
+/** Whether all bits are the same: what most comparisons end with, and much faster than looking at elements. */
+const isIdentical = (found: HostArray, wanted: HostArray): boolean => bytesOf(found).equals(bytesOf(wanted));
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: HostArray): Buffer => Buffer.from(buffer, byteOffset, byteLength);
 
 const shown = (value: TensorCopy | string | undefined): string =>
   typeof value === 'object' ? `${value.dtype}[${value.sizes.join()}]` : String(value);
