@@ -71,7 +71,7 @@ export class StackCodeEmitter {
   readonly #operators: BytecodeOperator[] = [];
   readonly #operatorIndexes = new Map<string, number>();
   protected readonly constants: unknown[] = [];
-  protected readonly types: Type[] = [];
+  private readonly types: Type[] = [];
   /** Registers of values, from 1, and places of constants in their table. */
   readonly #registers = new Map<Value, number>();
   readonly #usesSoFar = new Map<Value, number>();
@@ -261,7 +261,7 @@ export class StackCodeEmitter {
     this.insert('OP', index);
   }
 
-  protected addOperator({ name, overloadName }: Operator, argumentCount: number): number {
+  private addOperator({ name, overloadName }: Operator, argumentCount: number): number {
     return this.#operators.push({ name, overloadName, argumentCount }) - 1;
   }
 

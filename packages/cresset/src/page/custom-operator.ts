@@ -1,11 +1,5 @@
 import { checkOptions, CressetError } from '@cresset/ir';
-import {
-  type OperatorOutcome,
-  type OperatorRegistration,
-  type OperatorRun,
-  type ScalarForm,
-  type WireTensor,
-} from '@cresset/runtime';
+import type { OperatorOutcome, OperatorRegistration, OperatorRun, ScalarForm, WireTensor } from '@cresset/runtime';
 import type { OutsideFunction } from './outside-functions.ts';
 import { Tensor } from './values/tensor.ts';
 import { fromWire, WireArguments, type Input, type Output } from './values/value.ts';

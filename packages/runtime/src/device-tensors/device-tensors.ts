@@ -32,11 +32,6 @@ export class DeviceTensors {
     return this.#entries.size;
   }
 
-  /** Bytes of their storages, on the host and on devices. */
-  get heldBytes(): number {
-    return [...this.#holders.keys()].reduce((bytes, storage) => bytes + storage.heldBytes, 0);
-  }
-
   /** The tensor of a number; undefined where the page gave it up, or where it is a number of others. */
   get(id: number): Tensor | undefined {
     return this.#entries.get(id)?.tensor;
@@ -45,16 +40,6 @@ export class DeviceTensors {
   /** Whether a storage has elements of one of them. */
   holds(storage: Storage): boolean {
     return this.#holders.has(storage);
-  }
-
-  /** Takes a result of a request, for the page to have a number of. */
-  #take(tensor: Tensor, request: number): WireDeviceTensor {
-    const id = this.#next++;
-    const { dtype, sizes, storage } = tensor;
-    this.#released.delete(storage);
-    this.#entries.set(id, { tensor, request, sizes });
-    this.#holders.set(storage, (this.#holders.get(storage) ?? 0) + 1);
-    return { kind: 'device-tensor', id, dtype, shape: [...sizes] };
   }
 
   /** The sizes of those that have others than the page knows, by their numbers: operators in place may change them. */
@@ -121,6 +106,16 @@ export class DeviceTensors {
       'ARGUMENT',
       `option 'outputs' has ${outputs.length} places, for the values of a tuple or a list, but the result is ${found}`,
     );
+  }
+
+  /** Takes a result of a request, for the page to have a number of. */
+  #take(tensor: Tensor, request: number): WireDeviceTensor {
+    const id = this.#next++;
+    const { dtype, sizes, storage } = tensor;
+    this.#released.delete(storage);
+    this.#entries.set(id, { tensor, request, sizes });
+    this.#holders.set(storage, (this.#holders.get(storage) ?? 0) + 1);
+    return { kind: 'device-tensor', id, dtype, shape: [...sizes] };
   }
 
   /** What programs hold: their objects, what their code has, and what is kept beside that. */
