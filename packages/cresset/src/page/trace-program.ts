@@ -1,6 +1,5 @@
 import { checkOptions, CressetError, writeJitWarning } from '@cresset/ir';
 import type { MethodInputs, TraceableFunction } from '../tracing/recording.ts';
-import type { TracedCallee } from '../tracing/scripted-callees.ts';
 import type { TraceableModule } from '../tracing/traced-module.ts';
 import { PLACE_RULES, type Library } from './library.ts';
 import { engineHere } from './placing/placement.ts';
@@ -75,31 +74,14 @@ async function traceMethods(
   });
   const engine = await engineHere(library.files);
   await engine.loadAllParts();
-  const { checkTrace, isFunction, ScriptedCallees, traceFile, TraceRecorder } = await engine.loadPart('tracing');
+  const { checkTrace, ScriptedCallees, traceFile, TraceRecorder } = await engine.loadPart('tracing');
   const callees = new ScriptedCallees();
-  const fetch = async (callee: TracedCallee): Promise<void> => {
-    const { file, module, name } = callee;
-    const target = { model: file.id, module, function: isFunction(callee) ? name : null };
-    const saved = await file.placement.client.request('saved', { type: 'save', ...target, extraFiles: [] });
-    await callees.add(callee, new Uint8Array(saved.bytes));
-  };
   for (const module of scriptedWithin(program)) {
     const { path } = module[inMessages];
-    await fetch({ file: module[loadedFile], module: path, name: 'forward' });
+    await callees.fetch({ file: module[loadedFile], module: path, name: 'forward' });
   }
   const recorder = new TraceRecorder(program, { ...options, warn: warner(options) }, withTrace, callees);
-  /** Does it again with the program that it wanted, until none is missing. */
-  const whole = async <T>(trace: () => T | Promise<T>): Promise<T> => {
-    for (;;) {
-      try {
-        return await trace();
-      } catch (error) {
-        if (callees.missing === null) throw error;
-        await fetch(callees.missing);
-      }
-    }
-  };
-  const recorded = await whole(() => recorder.record(inputs));
+  const recorded = await callees.whole(() => recorder.record(inputs));
   const { device, worker, memoryLimit } = options;
   const model = await library.load(await traceFile(recorded), {
     ...(device === undefined ? {} : { device }),
@@ -111,7 +93,7 @@ async function traceMethods(
     const run = (method: string, given: readonly unknown[]): Promise<unknown> =>
       model.call(method, given.map(pageInput));
     const tolerance = options.checkTolerance ?? 1e-5;
-    await whole(() => checkTrace(recorder, recorded, checkInputs, tolerance, run as never));
+    await callees.whole(() => checkTrace(recorder, recorded, checkInputs, tolerance, run as never));
   } catch (error) {
     await model.dispose();
     throw error;

@@ -10,6 +10,7 @@ import {
 } from '@cresset/ir';
 import { bindArguments } from '@cresset/runtime';
 import { Dict, List, toByteString, Tuple, type DictKey, type IValue, type Tensor } from '@cresset/tensor';
+import { isPlainObject } from './traced-values.ts';
 
 /**
  * The arguments of a function that was compiled before, by its schema. Throws a CressetError of code `ARGUMENT_TYPE`, `ARGUMENT_COUNT` or
@@ -39,10 +40,6 @@ export function calleeArguments(
     );
   };
   return bindArguments(fn, self, isNamed ? given.slice(0, -1) : given, kwargs, convert);
-}
-
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 function typeName(value: unknown, unwrap: (value: unknown) => Tensor | undefined): string {

@@ -11,13 +11,13 @@ import { mapItems } from '../page/values/named-tuple.ts';
 import { TensorList } from '../page/values/tensor-list.ts';
 import { calleeArguments } from './callee-arguments.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
-import { isFunction, ScriptedCallees, type TracedCallee } from './scripted-callees.ts';
+import { ScriptedCallees, type TracedCallee } from './scripted-callees.ts';
 import { ModuleTree, type TraceableModule } from './traced-module.ts';
 import type { TracedTensor } from './traced-tensor.ts';
 import { TracedValues } from './traced-values.ts';
 
 export { checkTrace } from './trace-check.ts';
-export { isFunction, ScriptedCallees };
+export { ScriptedCallees };
 
 /** Options of a trace that decide what is recorded. */
 export type RecordOptions = Pick<TraceOptions, 'argumentNames' | 'strict' | 'forceOutplace' | 'warn'>;
@@ -128,8 +128,7 @@ export class TraceRecorder {
       result.catch(() => undefined);
       throw traceError('an async function cannot be traced: what it does after its first wait is not seen');
     }
-    // A program that catches errors hides that one was missing.
-    if (this.callees.missing) this.callees.functionOf(this.callees.missing);
+    this.callees.requireAll();
     const outputs = values.unwrap(result ?? null);
     tracer.addOutput(outputs, 0);
     const { graph } = tracer;

@@ -28,17 +28,32 @@ export class ScriptedCallees {
   readonly #modules = new Map<string, ScriptObject>();
   readonly #functions = new Map<string, GraphFunction>();
   /** What a trace wanted last that is not here. */
-  missing: TracedCallee | null = null;
+  #missing: TracedCallee | null = null;
 
-  /** Takes a program from the file that it was saved as. */
-  async add(callee: TracedCallee, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-    const { module, weights } = await readModule(bytes);
+  /** Brings a program here, as the file that it is saved as. */
+  async fetch(callee: TracedCallee): Promise<void> {
+    const { file, module: path, name } = callee;
+    const functionName = isFunction(callee) ? name : null;
+    const target = { model: file.id, module: path, function: functionName, extraFiles: [] };
+    const { bytes } = await file.placement.client.request('saved', { type: 'save', ...target });
+    const { module, weights } = await readModule(new Uint8Array(bytes));
     await Promise.all([...(weights?.unread ?? [])].map((storage) => storage.toHost()));
-    const name = isFunction(callee) ? callee.name : 'traced';
-    const fn = functionOfPlaceholder(module.type, `__torch__.${name}`);
+    const fn = functionOfPlaceholder(module.type, `__torch__.${functionName ?? 'traced'}`);
     if (fn === undefined) this.#modules.set(keyOf(callee), module);
     else this.#functions.set(keyOf(callee), fn);
-    this.missing = null;
+  }
+
+  /** Traces, and does it again with the program that was missing, until none is. */
+  async whole<T>(trace: () => T | Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await trace();
+      } catch (error) {
+        if (this.#missing === null) throw error;
+        await this.fetch(this.#missing);
+        this.#missing = null;
+      }
+    }
   }
 
   /** A function, also one that was traced; undefined where a module's method is called. */
@@ -57,13 +72,13 @@ export class ScriptedCallees {
     return this.#modules.get(`${model}/${path}`)!;
   }
 
-  has(callee: TracedCallee): boolean {
-    const key = keyOf(callee);
-    return this.#functions.has(key) || this.#modules.has(key);
+  /** Ends a trace for which a program was missing: one that catches errors hides it. */
+  requireAll(): void {
+    if (this.#missing) this.#end(this.#missing);
   }
 
   #end(callee: TracedCallee): never {
-    this.missing = callee;
+    this.#missing = callee;
     throw new MissingCallee(`${callee.name} is not here yet`);
   }
 }

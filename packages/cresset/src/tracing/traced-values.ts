@@ -368,7 +368,8 @@ export function tensorOf(value: unknown): Tensor | undefined {
   return value !== null && typeof value === 'object' && inner in value ? (value as TensorMembers)[inner] : undefined;
 }
 
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** An object that is written as a literal, which is a dict, or keywords. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (value === null || typeof value !== 'object') return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

@@ -3,20 +3,11 @@ import { registerAllOperators } from '@cresset/operators';
 import type { GraphFunction } from '@cresset/ir';
 import { ScriptObject } from '@cresset/tensor';
 import * as page from '../index.ts';
-import { saveModule } from '../page/module-state.ts';
 import { decoded, type Encoded } from '../page/python-cases-fixture.ts';
 import { loadedFile } from '../page/script-module.ts';
 import { withTrace, type TraceOptions } from '../page/trace.ts';
 import { inMessages } from '../page/values/value.ts';
-import {
-  isFunction,
-  register,
-  ScriptedCallees,
-  TraceRecorder,
-  type MethodInputs,
-  type TraceableFunction,
-} from './recording.ts';
-import type { TracedCallee } from './scripted-callees.ts';
+import { register, ScriptedCallees, TraceRecorder, type MethodInputs, type TraceableFunction } from './recording.ts';
 import type { TraceableModule } from './traced-module.ts';
 
 register();
@@ -67,7 +58,7 @@ export function programOf(
   source: string,
   names: Readonly<Record<string, unknown>>,
 ): TraceableFunction | TraceableModule {
-  // eslint-disable-next-line no-new-func
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval
   return new Function(...Object.keys(names), `return (${source}\n);`)(...Object.values(names)) as TraceableFunction;
 }
 
@@ -78,38 +69,27 @@ export async function recordedGraphs(
   options: TraceOptions,
 ): Promise<Readonly<Record<string, string>>> {
   const callees = new ScriptedCallees();
-  const fetch = async (callee: TracedCallee): Promise<void> => {
-    const bytes = await saveModule(callee.file, callee.module, {}, isFunction(callee) ? callee.name : undefined);
-    await callees.add(callee, bytes as Uint8Array<ArrayBuffer>);
-  };
   for (const each of typeof program === 'object' ? Object.values(program) : []) {
     if (each instanceof page.ScriptModule) {
-      await fetch({ file: each[loadedFile], module: each[inMessages].path, name: 'forward' });
+      await callees.fetch({ file: each[loadedFile], module: each[inMessages].path, name: 'forward' });
     }
   }
   const recorder = new TraceRecorder(program, { ...options, warn: () => undefined }, withTrace, callees);
-  for (;;) {
-    try {
-      const { module } = recorder.record(inputs);
-      const graphs: Record<string, string> = {};
-      const seen = new Set<ScriptObject>();
-      const visit = (object: ScriptObject, path: string): void => {
-        if (seen.has(object)) return;
-        seen.add(object);
-        const { type, slots } = object;
-        for (const { name, graph } of type.methods as readonly GraphFunction[]) graphs[path + name] = `${graph}`;
-        type.attributes.forEach(({ name }, slot) => {
-          const below = slots[slot];
-          if (below instanceof ScriptObject && isTracedClass(below)) visit(below, `${path}${name}.`);
-        });
-      };
-      visit(module, '');
-      return graphs;
-    } catch (error) {
-      if (callees.missing === null) throw error;
-      await fetch(callees.missing);
-    }
-  }
+  const { module } = await callees.whole(() => recorder.record(inputs));
+  const graphs: Record<string, string> = {};
+  const seen = new Set<ScriptObject>();
+  const visit = (object: ScriptObject, path: string): void => {
+    if (seen.has(object)) return;
+    seen.add(object);
+    const { type, slots } = object;
+    for (const { name, graph } of type.methods as readonly GraphFunction[]) graphs[path + name] = `${graph}`;
+    type.attributes.forEach(({ name }, slot) => {
+      const below = slots[slot];
+      if (below instanceof ScriptObject && isTracedClass(below)) visit(below, `${path}${name}.`);
+    });
+  };
+  visit(module, '');
+  return graphs;
 }
 
 /** Whether a module was traced, and not scripted before. */
