@@ -5,6 +5,7 @@ import { ARGUMENT_RULES, LoadedFile, type ArgumentOptions, type CallOptions } fr
 import type { VerifyOptions } from './inspection.ts';
 import { loadedFile, openFile, ScriptModule, withMethods, type GraphOptions } from './script-module.ts';
 import type { TracedTensor } from '../tracing/traced-tensor.ts';
+import type * as State from './module-state.ts';
 import type { SaveOptions } from './module-state.ts';
 import { memberKey } from './global-values.ts';
 import { inMessages, WireArguments, type Input, type Output } from './values/value.ts';
@@ -112,7 +113,7 @@ export class CompilationUnit {
       bytecode: (options?: GraphOptions) => functions.bytecode(name, options),
       code: () => functions.code(name),
       explain: () => functions.explain(name),
-      save: (options?: SaveOptions) => functions.save(options, name),
+      save: (options?: SaveOptions) => saveFunction(functions[openFile](), name, options),
       verify: (inputs: readonly Input[], options?: Omit<VerifyOptions, 'method'>) =>
         functions.verify(inputs, { ...options, method: name }),
     });
@@ -166,6 +167,11 @@ export class CompilationUnit {
   [openFile](): Promise<LoadedFile> {
     return (this.#opening ??= openProgram(this.#library, null, this.#options).then((file) => (this.#file = file)));
   }
+}
+
+function saveFunction(file: LoadedFile, name: string, options?: SaveOptions): Promise<Uint8Array<ArrayBuffer>> {
+  const state: Promise<typeof State> = import('./module-state.ts');
+  return file.placement.client.askWith(state, ({ savedBytes }) => savedBytes(file, '', options, name));
 }
 
 /** Makes an empty program: a module of a class where it is given a name. */

@@ -77,7 +77,6 @@ export const PRECISION_RULES = { weights: ['float32', 'float16'] } as const sati
 /** What the options of a program can be, wherever it comes from. */
 export const PLACE_RULES = {
   ...DEVICE_RULES,
-  mapLocation: DEVICE_RULES.device,
   worker: 'boolean',
   memoryLimit: 'positive',
 } as const satisfies OptionRules;
@@ -118,6 +117,7 @@ export class Library {
       ...PLACE_RULES,
       ...TRANSFER_RULES,
       ...PRECISION_RULES,
+      mapLocation: DEVICE_RULES.device,
       lazy: 'boolean',
       program: 'string',
       outputs: 'any',

@@ -128,7 +128,7 @@ export class ScriptModule {
    * prints its Code. Ours run other ones, over registers.
    */
   async bytecode(method = 'forward', options: GraphOptions = {}): Promise<string> {
-    return (await inspection()).bytecodeOf(this[openFile](), this.#path, method, options);
+    return this.#with(inspection(), (part, file) => part.bytecodeOf(file, this.#path, method, options));
   }
 
   /**
@@ -248,14 +248,12 @@ export class ScriptModule {
   /**
    * Writes this module, with those below it, as PyTorch writes it (torch.jit.save): `torch.jit.load` reads it, in Python and here. What
    * calls have changed in place is saved as it is now.
-   *
-   * @param functionName of a unit's functions, the one that is written as a module instead
    */
-  save(options?: SaveOptions, functionName?: string): Promise<Uint8Array<ArrayBuffer>>;
+  save(options?: SaveOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** As a Blob, for a download or a form. */
   save(options: SaveOptions & { readonly as: 'blob' }): Promise<Blob>;
-  async save(options: SaveOptions & { readonly as?: 'blob' } = {}, functionName?: string): Promise<Uint8Array | Blob> {
-    return this.#with(state(), (part, file) => part.saveModule(file, this.#path, options, functionName));
+  async save(options: SaveOptions & { readonly as?: 'blob' } = {}): Promise<Uint8Array | Blob> {
+    return this.#with(state(), (part, file) => part.saveModule(file, this.#path, options));
   }
 
   /**
