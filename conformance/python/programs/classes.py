@@ -685,3 +685,202 @@ class Net(nn.Module):
 
     def forward(self, x):
         return x + self.total, self.keys, self.inside, self.made, self.text, self.spread
+
+# case: errors in contexts that generators make
+# make: Net()
+# call: forward(numbers(2))
+import contextlib
+import torch
+from torch import nn
+
+seen = []
+
+
+@contextlib.contextmanager
+def watched(name):
+    try:
+        yield name
+    except ValueError:
+        seen.append('seen ' + name)
+        raise
+    except KeyError as error:
+        seen.append('swallowed ' + str(error))
+
+
+def steps():
+    try:
+        raise ValueError('first')
+    except ValueError:
+        yield 1
+        try:
+            yield 2
+            raise
+        except ValueError as error:
+            yield str(error)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        try:
+            with watched('a'):
+                raise ValueError('inner')
+        except ValueError as error:
+            self.message = str(error)
+        with watched('b'):
+            {}['missing']
+        made = steps()
+        try:
+            raise KeyError('outer')
+        except KeyError:
+            first = next(made)
+            try:
+                raise
+            except KeyError as error:
+                self.outer = str(error) + str(first)
+        self.rest = [str(each) for each in made]
+        self.seen = list(seen)
+
+    def forward(self, x):
+        return self.message, self.outer, self.rest, self.seen
+
+# case: contexts of contextlib
+# make: Net()
+# call: forward(numbers(2))
+import contextlib
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = 1
+        with contextlib.suppress(KeyError, AttributeError):
+            self.n = 2
+            {}['missing']
+            self.n = 3
+        with contextlib.nullcontext(5) as five:
+            self.five = five
+        with contextlib.suppress(LookupError):
+            [][4]
+        try:
+            with contextlib.suppress(KeyError):
+                raise ValueError('through')
+        except ValueError as error:
+            self.message = str(error)
+
+    def forward(self, x):
+        return self.n, self.five, self.message
+
+# case: total_ordering and singledispatch
+# make: Net()
+# call: forward(numbers(2))
+import functools
+import torch
+from torch import nn
+
+
+@functools.total_ordering
+class Version:
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __eq__(self, other):
+        return self.parts == other.parts
+
+    def __lt__(self, other):
+        return self.parts < other.parts
+
+
+@functools.singledispatch
+def width_of(value):
+    return -1
+
+
+@width_of.register(int)
+def _(value):
+    return value
+
+
+@width_of.register(nn.Linear)
+def _(layer):
+    return layer.out_features
+
+
+@width_of.register(list)
+def _(values):
+    return sum(width_of(each) for each in values)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        a, b = Version(1, 2), Version(1, 3)
+        self.order = [a < b, a > b, a <= b, a >= b, a >= Version(1, 2), a != b]
+        self.sorted = [v.parts[1] for v in sorted([b, a, Version(1, 0)])]
+        self.widths = [width_of(3), width_of('x'), width_of([1, [2, 3]]), width_of(nn.Linear(2, 7)), width_of(True) + 1]
+
+    def forward(self, x):
+        return self.order, self.sorted, self.widths
+
+# case: total_ordering of nothing
+# make: Net()
+import functools
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+        @functools.total_ordering
+        class Version:
+            pass
+
+# case: contexts within a with
+# make: Net()
+# call: forward(numbers(2))
+import torch
+from torch import nn
+
+seen = []
+
+
+class Watched:
+    def __init__(self, name, takes=False, falls=False):
+        self.name, self.takes, self.falls = name, takes, falls
+
+    def __enter__(self):
+        if self.falls:
+            raise ValueError('cannot enter ' + self.name)
+        return self.name
+
+    def __exit__(self, kind, value, trace):
+        seen.append(f'{self.name} {kind is not None} {value}')
+        return self.takes
+
+
+def steps():
+    with Watched('e'), Watched('f', takes=True) as name:
+        yield name
+        raise KeyError('in f')
+    yield 'behind'
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        with Watched('a'), Watched('b', takes=True) as b:
+            raise KeyError(b)
+        try:
+            with Watched('c'), Watched('d', falls=True):
+                seen.append('never')
+        except ValueError as error:
+            seen.append(str(error))
+        self.steps = list(steps())
+        self.seen = list(seen)
+
+    def forward(self, x):
+        return self.steps, self.seen

@@ -9,6 +9,8 @@ export class PythonError extends Error {
     message: string,
     /** The name of its class, or what was raised. */
     readonly exception: string | PythonEntity = 'TypeError',
+    /** What it is made with, where that is not its message: a key, which the message shows. */
+    readonly args: readonly PythonValue[] = [message],
   ) {
     super(message);
   }

@@ -121,7 +121,8 @@ export class Builtins {
   #addTypes(): void {
     const python = this.#python;
     const type = (name: string, isInstance: (value: PythonValue) => boolean, construct: NativeCall): void => {
-      this.#names.set(name, new PythonClass(name, [python.object], { isInstance, construct }));
+      const base = name === 'bool' ? (this.#names.get('int') as PythonClass) : python.object;
+      this.#names.set(name, new PythonClass(name, [base], { isInstance, construct }));
     };
     for (const name of ['int', 'float', 'bool', 'complex']) {
       type(name, isNumberOf(name), (args, kwargs) => numberBuiltin(python, name, args, kwargs));

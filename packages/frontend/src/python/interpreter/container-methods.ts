@@ -89,7 +89,7 @@ const SET: Readonly<Record<string, Method<PythonSet>>> = {
   add: (self, [item]) => changed(() => addToSet(self.items, item!)),
   discard: (self, [item]) => changed(() => removeFrom(self, item!)),
   remove: (self, [item]) => {
-    if (!removeFrom(self, item!)) throw new PythonError(pythonRepr(item!), 'KeyError');
+    if (!removeFrom(self, item!)) throw new PythonError(pythonRepr(item!), 'KeyError', [item!]);
     return null;
   },
   update: (self, [more], python) =>

@@ -43,7 +43,7 @@ export function setItem(dict: Dict, key: PythonValue, value: PythonValue): void 
 /** Removes an entry and gives its value; throws a PythonError where there is none. */
 export function deleteItem(dict: Dict, key: PythonValue): PythonValue {
   const value = getItem(dict, key);
-  if (value === undefined) throw new PythonError(pythonRepr(key), 'KeyError');
+  if (value === undefined) throw new PythonError(pythonRepr(key), 'KeyError', [key]);
   dict.entries.delete(storedKey(dict, key));
   return value;
 }

@@ -1,11 +1,11 @@
 import { CressetError } from '@cresset/ir';
 import type { PythonForm, PythonStatementForm } from '../../parser/python-tree.ts';
-import type { Def, Expr, For, Stmt, While } from '../../parser/tree.ts';
+import type { Def, Expr, For, Stmt, While, With } from '../../parser/tree.ts';
 import { PythonError } from '../python-arithmetic.ts';
 import type { PythonValue } from '../python-value.ts';
 import type { Interpreter } from './interpreter.ts';
 import type { Scope } from './scope.ts';
-import { enterContexts, handlerOf, runsOf, type Exit } from './statements.ts';
+import { enterContext, handlerOf, runsOf, type Exit } from './statements.ts';
 
 type Suspension = Extract<PythonForm, { kind: 'suspension' }>;
 type Steps = Generator<PythonValue, Exit, PythonValue | undefined>;
@@ -79,18 +79,8 @@ function* generateOne(python: Interpreter, statement: Stmt, scope: Scope): Steps
     case 'while':
     case 'for':
       return yield* generateLoop(python, statement, [], scope);
-    case 'with': {
-      const leave = enterContexts(python, statement, scope);
-      let exit: Exit;
-      try {
-        exit = yield* generate(python, statement.body, scope);
-      } catch (error) {
-        if (leave(python.exceptionOf(error))) return undefined;
-        throw error;
-      }
-      leave(null);
-      return exit;
-    }
+    case 'with':
+      return yield* generateWith(python, statement, scope);
     default: {
       const { form } = statement as Extract<Stmt, { kind: 'python' }>;
       if (form.kind === 'loop-else') return yield* generateLoop(python, form.loop, form.orElse, scope);
@@ -121,6 +111,21 @@ function* generateLoop(python: Interpreter, loop: For | While, orElse: readonly 
   return yield* generate(python, orElse, scope);
 }
 
+function* generateWith(python: Interpreter, statement: With, scope: Scope, at = 0): Steps {
+  const item = statement.targets[at];
+  if (item === undefined) return yield* generate(python, statement.body, scope);
+  const leave = enterContext(python, item, scope);
+  let exit: Exit;
+  try {
+    exit = yield* generateWith(python, statement, scope, at + 1);
+  } catch (error) {
+    if (leave(error)) return undefined;
+    throw error;
+  }
+  leave();
+  return exit;
+}
+
 function* generateTry(
   python: Interpreter,
   { body, handlers, orElse, finalBody }: Extract<PythonStatementForm, { kind: 'try' }>,
@@ -134,7 +139,7 @@ function* generateTry(
       if (!(error instanceof PythonError || error instanceof CressetError)) throw error;
       const handler = handlerOf(python, handlers, error, scope);
       if (handler === undefined) throw error;
-      exit = yield* generate(python, handler.body, scope);
+      exit = yield* generateHandler(python, error, generate(python, handler.body, scope));
     }
   } catch (error) {
     const ended = yield* generate(python, finalBody, scope);
@@ -142,4 +147,23 @@ function* generateTry(
     throw error;
   }
   return (yield* generate(python, finalBody, scope)) ?? exit;
+}
+
+/** Runs the body of a handler. Whoever goes on at its `yield`s handles what it did before. */
+function* generateHandler(python: Interpreter, error: unknown, body: Steps): Steps {
+  let next = (): IteratorResult<PythonValue, Exit> => body.next();
+  try {
+    for (;;) {
+      const step = python.handling(error, next);
+      if (step.done) return step.value;
+      try {
+        const given = yield step.value;
+        next = () => body.next(given);
+      } catch (thrown) {
+        next = () => body.throw(thrown);
+      }
+    }
+  } finally {
+    body.return(undefined);
+  }
 }

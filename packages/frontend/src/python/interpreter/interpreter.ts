@@ -429,9 +429,10 @@ export class Interpreter {
   /** An error as the object that a handler gets. */
   exceptionOf(error: unknown): PythonValue {
     if (error instanceof PythonError && error.exception instanceof PythonEntity) return error.exception;
-    const name = error instanceof PythonError ? (error.exception as string) : 'RuntimeError';
-    const message = error instanceof ErrorReport ? error.reason : (error as Error).message;
-    return this.call(this.builtin(name)!, [message]);
+    if (error instanceof PythonError) return this.call(this.builtin(error.exception as string)!, error.args);
+    return this.call(this.builtin('RuntimeError')!, [
+      error instanceof ErrorReport ? error.reason : (error as Error).message,
+    ]);
   }
 
   isExceptionNamed(error: unknown, name: string): boolean {

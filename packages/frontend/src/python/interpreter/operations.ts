@@ -245,7 +245,7 @@ export function itemOf(python: Interpreter, value: PythonValue, key: PythonValue
   if (value instanceof Dict) {
     const found = getItem(value, key);
     if (found !== undefined) return found;
-    throw new PythonError(pythonRepr(key), 'KeyError');
+    throw new PythonError(pythonRepr(key), 'KeyError', [key]);
   }
   if (value instanceof PythonObject) return python.call(python.getAttribute(value, '__getitem__'), [key]);
   if (value instanceof PythonClass) {

@@ -19,6 +19,9 @@ import {
 import type { Interpreter } from './interpreter.ts';
 import { mathMembers } from './math-module.ts';
 import { isCallable, lazily } from './builtins.ts';
+import { statementsOf } from './own-texts.ts';
+import { Scope } from './scope.ts';
+import { STANDARD_TEXTS } from './standard-texts.ts';
 
 type Members = Readonly<Record<string, PythonValue | NativeCall>>;
 
@@ -27,12 +30,14 @@ export function standardModule(python: Interpreter, path: string): Dict | undefi
   if (path === 'math' || path === 'cmath') return dictOf(mathMembers(path));
   const make = Object.hasOwn(MODULES, path) ? MODULES[path] : undefined;
   if (make === undefined) return undefined;
-  return dictOf(
-    Object.entries(make(python)).map(([name, member]) => [
-      name,
-      typeof member === 'function' ? new NativeFunction(name, member) : member,
-    ]),
+  const native = Object.entries(make(python)).map(
+    ([name, member]) => [name, typeof member === 'function' ? new NativeFunction(name, member) : member] as const,
   );
+  const text = STANDARD_TEXTS[path];
+  if (text === undefined) return dictOf(native);
+  const scope = new Scope(undefined, 'module', path);
+  python.execute(statementsOf(`${path}.py`, text), scope);
+  return dictOf([...native, ...(scope.names as ReadonlyMap<string, PythonValue>)]);
 }
 
 /** Gives back what it is given: what such a function adds, no program sees. */
@@ -110,8 +115,6 @@ const MODULES: Readonly<Record<string, (python: Interpreter) => Members>> = {
         ? remembering(python, value)
         : new NativeFunction('lru_cache', ([fn]) => remembering(python, fn!)),
     cache: ([fn]) => remembering(python, fn!),
-    total_ordering: same,
-    singledispatch: same,
     cached_property: ([fn]) => new MethodWrapper('cached_property', fn!),
   }),
   itertools: (python) => ({
@@ -251,8 +254,6 @@ const MODULES: Readonly<Record<string, (python: Interpreter) => Members>> = {
   time: () => ({ time: () => Date.now() / 1000, perf_counter: () => performance.now() / 1000 }),
   random: () => ({ seed: nothing }),
   contextlib: (python) => ({
-    nullcontext: () => contextObject(python),
-    suppress: () => contextObject(python),
     contextmanager: ([fn]) =>
       new NativeFunction('contextmanager', (args, kwargs) => contextOf(python, python.call(fn!, args, kwargs))),
   }),

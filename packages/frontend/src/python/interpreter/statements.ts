@@ -1,7 +1,7 @@
 import { CressetError } from '@cresset/ir';
 import { Dict, List } from '@cresset/tensor';
 import type { ExceptionHandler, PythonStatementForm } from '../../parser/python-tree.ts';
-import type { Assign, AugAssign, Def, Expr, For, Stmt, While, With } from '../../parser/tree.ts';
+import type { Assign, AugAssign, Def, Expr, For, Stmt, While, With, WithItem } from '../../parser/tree.ts';
 import { PythonError } from '../python-arithmetic.ts';
 import type { PythonValue } from '../python-value.ts';
 import { deleteItem, itemsIn } from './containers.ts';
@@ -251,35 +251,41 @@ function forRuns(python: Interpreter, { targets, itrs }: For, scope: Scope): () 
   };
 }
 
-/** Enters the contexts of a `with`. @returns leaves them, with the exception that ended their block; true where one of them takes it */
-export function enterContexts(python: Interpreter, { targets }: With, scope: Scope): (reason: PythonValue) => boolean {
-  const managers = targets.map(({ target, variable }) => {
-    const manager = python.evaluate(target, scope);
-    const entered = python.call(python.getAttribute(manager, '__enter__'), []);
-    if (variable !== undefined) scope.set(variable.name.name, entered);
-    return manager;
-  });
-  return (reason) =>
-    managers
-      .toReversed()
-      .map((manager) =>
-        python.isTruthy(
-          python.call(python.getAttribute(manager, '__exit__'), [reason && python.typeOf(reason), reason, null]),
-        ),
-      )
-      .some(Boolean);
+/**
+ * Enters a context of a `with`.
+ *
+ * @returns leaves it with the error that ended what stands in it, or undefined; true where it takes that
+ */
+export function enterContext(
+  python: Interpreter,
+  { target, variable }: WithItem,
+  scope: Scope,
+): (error?: unknown) => boolean {
+  const manager = python.evaluate(target, scope);
+  const exit = python.getAttribute(manager, '__exit__');
+  const entered = python.call(python.getAttribute(manager, '__enter__'), []);
+  if (variable !== undefined) scope.set(variable.name.name, entered);
+  return (error) => {
+    if (error === undefined) return python.isTruthy(python.call(exit, [null, null, null]));
+    const reason = python.exceptionOf(error);
+    const leave = (): PythonValue => python.call(exit, [python.typeOf(reason), reason, null]);
+    return python.isTruthy(python.handling(error, leave));
+  };
 }
 
-function executeWith(python: Interpreter, statement: With, scope: Scope): Exit {
-  const leave = enterContexts(python, statement, scope);
+/** Each context of a `with` stands in the one before. */
+function executeWith(python: Interpreter, statement: With, scope: Scope, at = 0): Exit {
+  const item = statement.targets[at];
+  if (item === undefined) return python.execute(statement.body, scope);
+  const leave = enterContext(python, item, scope);
   let exit: Exit;
   try {
-    exit = python.execute(statement.body, scope);
+    exit = executeWith(python, statement, scope, at + 1);
   } catch (error) {
-    if (leave(python.exceptionOf(error))) return undefined;
+    if (leave(error)) return undefined;
     throw error;
   }
-  leave(null);
+  leave();
   return exit;
 }
 

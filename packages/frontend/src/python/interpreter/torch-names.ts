@@ -1,8 +1,6 @@
 import { ErrorReport, CressetError, Source, SourceRange, type GraphFunction } from '@cresset/ir';
 import { DeviceValue, Tensor, Tuple } from '@cresset/tensor';
 import { nnFile, NN_TEXTS } from '../../modules/nn/nn-texts.ts';
-import { parsePythonFile } from '../../parser/python-parser.ts';
-import type { Stmt } from '../../parser/tree.ts';
 import { PythonError } from '../python-arithmetic.ts';
 import { PythonModule } from '../python-modules.ts';
 import { TorchCode, type PythonValue } from '../python-value.ts';
@@ -25,6 +23,7 @@ import {
   makeParameter,
   makeUninitialized,
 } from './module-objects.ts';
+import { statementsOf } from './own-texts.ts';
 import { Scope, Unusable } from './scope.ts';
 import { contextObject } from './standard-library.ts';
 
@@ -73,19 +72,6 @@ const TENSOR_TYPES: Readonly<Record<string, string>> = {
   int32: 'torch.IntTensor',
   bool: 'torch.BoolTensor',
 };
-
-/** The statements of PyTorch's files that some program named. Nothing writes to them, so each text is parsed once for all programs. */
-const parsedFiles = new Map<string, readonly Stmt[]>();
-
-function statementsOf(file: string): readonly Stmt[] {
-  let statements = parsedFiles.get(file);
-  if (statements === undefined) {
-    const { path, text } = NN_TEXTS[file]!;
-    statements = parsePythonFile(new Source(text, `${path.replaceAll('.', '/')}.py`)).statements;
-    parsedFiles.set(file, statements);
-  }
-  return statements;
-}
 
 /** What PyTorch's names mean in Python. */
 export class TorchNames {
@@ -160,9 +146,10 @@ export class TorchNames {
   fileNamed(file: string): Scope {
     let scope = this.#files.get(file);
     if (scope === undefined) {
-      scope = new Scope(undefined, 'module', NN_TEXTS[file]!.path);
+      const { path, text } = NN_TEXTS[file]!;
+      scope = new Scope(undefined, 'module', path);
       this.#files.set(file, scope);
-      this.#python.execute(statementsOf(file), scope);
+      this.#python.execute(statementsOf(`${path.replaceAll('.', '/')}.py`, text), scope);
       if (file === 'module') this.#completeModule(scope);
     }
     return scope;
