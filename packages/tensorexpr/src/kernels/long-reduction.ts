@@ -22,8 +22,8 @@ export function longReduction(nest: LoopNest, longRow: number, done: ReadonlySet
   return candidates.find((one) => !candidates.some((other) => other !== one && contains(one, other))) ?? null;
 }
 
-/** A nest with another reduction in the place of one. */
-export function withReplacement(nest: LoopNest, reduction: ReduceExpr, replacement: ReduceExpr): LoopNest {
+/** A nest with another value in the place of a reduction. */
+export function withReplacement(nest: LoopNest, reduction: ReduceExpr, replacement: Expr): LoopNest {
   const map = new Map<Expr, Expr>([[reduction, replacement]]);
   return { ...nest, stores: nest.stores.map((store) => mapStore(store, (expr) => substitute(expr, map))) };
 }

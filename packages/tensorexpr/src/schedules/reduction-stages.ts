@@ -4,11 +4,12 @@ import type { DeviceCapabilities } from '../device.ts';
 import type { AxisExpr, Expr, ExprType, ReduceExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { longReduction, withReplacement } from '../kernels/long-reduction.ts';
-import { mapStore, type LoopNest } from '../kernels/kernel.ts';
+import { expressionsOf, mapStore, type LoopNest } from '../kernels/kernel.ts';
 import { neutralElement } from '../expressions/neutral-element.ts';
 import { normaliseNest, type NormalForm } from '../kernels/normalise.ts';
 import { TensorView } from '../expressions/operand.ts';
 import { Rewriter, substitute } from '../expressions/substitute.ts';
+import { reductionsIn } from '../expressions/walk.ts';
 
 /** Makes a contiguous tensor on the device for what one stage hands to the next. */
 export type TemporaryTensor = (sizes: readonly number[], dtype: ScalarType) => Tensor;
@@ -42,11 +43,34 @@ function reductionStages(nest: LoopNest, capabilities: DeviceCapabilities, tempo
   for (;;) {
     const next = longReduction(rest, longRow, done);
     if (!next) return [...stages, rest];
-    const { stage, replacement } = chunked(rest, next, Math.ceil(chunks / points) * 4, temporary);
-    done.add(replacement);
+    const { stage, whole } = chunked(rest, next, Math.ceil(chunks / points) * 4, temporary);
     stages.push(normaliseNest(stage));
+    done.add(whole);
+    let replacement: Expr = whole;
+    if (isWithinOthers(next, rest)) {
+      const total = totalled(rest, whole, temporary);
+      stages.push(normaliseNest(total.stage));
+      replacement = total.value;
+    }
     rest = withReplacement(rest, next, replacement);
   }
+}
+
+/**
+ * Whether other reductions need a reduction for their elements. They become other stages, and each would add up the chunks in its own order: a mean would be
+ * another number where it is taken off and where it is put back.
+ */
+function isWithinOthers(reduction: ReduceExpr, nest: LoopNest): boolean {
+  const others = reductionsIn(nest.stores.flatMap(expressionsOf));
+  return others.some((other) => other !== reduction && reductionsIn([other.body]).includes(reduction));
+}
+
+/** A stage that reduces what the chunks came to, once for all that need it. */
+function totalled({ label, axes }: LoopNest, whole: ReduceExpr, temporary: TemporaryTensor) {
+  const total = new TensorView(temporary(axes.map(extentOf), chunkTypes[whole.type]));
+  const store = { operand: total.operand, offset: total.offsetAt(axes), value: whole };
+  const stage: LoopNest = { kind: 'nest', label: `${label} (total)`, axes, innerAxes: [], stores: [store] };
+  return { stage, value: total.at(axes) };
 }
 
 const chunkTypes: Record<ExprType, ScalarType> = { float: 'float32', i32: 'int32', i64: 'int64', bool: 'bool' };
@@ -76,7 +100,7 @@ function chunked(nest: LoopNest, reduction: ReduceExpr, chunks: number, temporar
     stores: [{ operand: parts.operand, offset: parts.offsetAt(axes), value: reduce(reduction.fn, loops, guarded) }],
   };
   const part = axis('c', param('i32', count));
-  return { stage, replacement: reduce(reduction.fn, [part], parts.at([...nest.axes, part])) };
+  return { stage, whole: reduce(reduction.fn, [part], parts.at([...nest.axes, part])) };
 }
 
 /** Steps after which a float sum starts a new partial sum: the error grows with the length of one, not of all. */
