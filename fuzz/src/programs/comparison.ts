@@ -53,6 +53,20 @@ function valueDifference(got: Value, want: TensorCopy | string): string | null {
  */
 const isBeyondFloats = (part: number): boolean => !(Math.abs(part) < 1e37);
 
+/**
+ * Whether a call came to single numbers that are so large that sums of their squares are none any more: a state that grows with each call. What an operator
+ * makes of those hangs on the order of its sums, PyTorch's too.
+ */
+export function hasOverflowingSquares(outcome: Outcome): boolean {
+  if ('error' in outcome) return false;
+  return [...outcome.values.values()].some(
+    (value) =>
+      typeof value === 'object' &&
+      (value.dtype === 'float32' || value.dtype === 'complex64') &&
+      (value.elements as Float32Array).some((element) => Math.abs(element) > 1e15 && Math.abs(element) < Infinity),
+  );
+}
+
 /** Whether two values are one, or tensors of one dtype and size. */
 function isAlike(got: Value, want: TensorCopy | string): got is TensorCopy {
   if (typeof want === 'string' || typeof got !== 'object') return got === want;

@@ -1,5 +1,5 @@
 import type { ScalarType } from '@cresset/tensor';
-import { distance, firstDifference } from './comparison.ts';
+import { distance, firstDifference, hasOverflowingSquares } from './comparison.ts';
 import { plain, run, type Way } from './execution.ts';
 import { growProgram, GrowthFailure, type Growth } from './growth.ts';
 import type { Program } from './program.ts';
@@ -35,6 +35,8 @@ export async function judge(program: Program, way: Way): Promise<Verdict> {
   const wanted = await run(program, plain, 0, file);
   const last = wanted.at(-1)!;
   if ('error' in last && last.isTooLarge) wanted.pop();
+  const end = wanted.findIndex(hasOverflowingSquares);
+  if (end !== -1) wanted.length = end;
   const got = await run({ ...program, calls: program.calls.slice(0, wanted.length) }, way, 0, file);
   const ours = firstDifference(got, wanted);
   const outcomes = ours || !answer ? wanted : answer.outcomes;

@@ -128,3 +128,10 @@ test.each([
   expect(elements(mean)).toEqual([0, 0]);
   expect(elements(rstd)).toEqual([NaN, NaN]);
 });
+
+test('squares that no float32 holds make a norm all zeros, of doubles they do not', () => {
+  const norm = (dtype: ScalarType): number[] =>
+    elements(run('aten::layer_norm', tensor([3e19, -1e19, 2e19], [3], dtype), ints(3n)) as Tensor).map(Number);
+  expect(norm('float32').map(Math.abs)).toEqual([0, 0, 0]);
+  expect(norm('float64')[1]).toBeCloseTo(-1.3728, 4);
+});

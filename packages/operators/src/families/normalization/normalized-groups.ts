@@ -121,6 +121,8 @@ function* reader(tensor: Tensor, outer: number): Pieces<GroupReader> {
 function* momentsOf({ input, outer, center, bfloatMoments = false }: Normalization): Pieces<Moments> {
   const x = yield* reader(input, outer);
   const count = x.inner.length;
+  // PyTorch adds up squares in float32 for all that is no double: they may be too large for that, and all elements become 0.
+  const isDouble = input.dtype === 'float64';
   const mean = scratch(Float64Array, x.outer.length);
   const sums = scratch(Float64Array, x.outer.length);
   if (center) {
@@ -139,7 +141,7 @@ function* momentsOf({ input, outer, center, bfloatMoments = false }: Normalizati
       const distance = x.data[base + x.inner[i]] - middle;
       squares += distance * distance;
     }
-    sums[group] = squares;
+    sums[group] = end === count && !isDouble && Math.fround(squares) === Infinity ? Infinity : squares;
   });
   const round = roundingTo(bfloatMoments ? 'bfloat16' : 'float64');
   const over = (divisor: number): Float64Array => sums.map((sum) => round(round(sum) / round(divisor)));
