@@ -16,31 +16,19 @@ is computed by PyTorch alone: graphs, results, and messages where it refuses.
 
 import enum
 import functools
-import importlib.util
 import io
-import json
 import pathlib
 import re
 import sys
 import tempfile
 import types
-import warnings
 
 import torch
 
 HERE = pathlib.Path(__file__).parent
-warnings.simplefilter('ignore')
+sys.path.append(str(HERE.parent))
+from python_cases import arguments_of, encoded, encoded_all, execute, lines_of, load, plain, program_of, programs_in, shown, told, write_cases
 
-
-def load(name, path):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-python_cases = load('python_cases', HERE.parent / 'python' / 'make-cases.py')
 host = load('host', HERE / 'host.py')
 
 
@@ -76,22 +64,14 @@ def enum_of(name, value):
     return getattr(load('enums', path), name)
 
 
-def shown(text):
-    """A graph without places, with its values numbered in order of appearance."""
-    names = {}
-    text = re.sub(r' # .*$', '', text, flags=re.M)
-    text = re.sub(r'%[\w.]+', lambda m: names.setdefault(m.group(), f'%{len(names)}'), text)
-    return plain(text)
-
-
-def plain(text):
-    """A text with the names that a page has for what is in it."""
-    return re.sub(r'__torch__\.(program|library|enums)\.', '__torch__.', re.sub(r'___torch_mangle_\d+\.', '', text)).strip()
-
-
 def last_line(error):
     message = str(error).split('\n\nAt:')[0].split('\nValue: ')[0]
     return re.sub(r'^\w+:  ', '', message.strip().split('\n')[-1])
+
+
+def made(call):
+    name, args, _ = arguments_of(call)
+    return [name, encoded_all(args)]
 
 
 def run(source, given, make, calls, saves):
@@ -109,7 +89,7 @@ def run(source, given, make, calls, saves):
             elif isinstance(python, (torch.dtype, torch.device, torch.layout, complex)) or isinstance(python, float) and python.is_integer():
                 case['given'].append([name, {'python': value}])
             else:
-                case['given'].append([name, {'value': python_cases.encoded(python)}])
+                case['given'].append([name, {'value': encoded(python)}])
         else:
             for each in re.split(r'\s*,\s*', line):
                 names[each] = getattr(host, each, None) or scripted[each]
@@ -118,22 +98,16 @@ def run(source, given, make, calls, saves):
     for name in vars(constants):
         if not name.startswith('__'):
             python_source = re.sub(rf'(?<![\w.\'"]){name}\b(?!\s*=[^=])', f'given.{name}', python_source)
-    folder = tempfile.mkdtemp()
-    path = pathlib.Path(folder) / 'program.py'
-    path.write_text(python_source)
-    spec = importlib.util.spec_from_file_location('program', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules['program'] = module
+    module = program_of(python_source)
     head = {'given': constants, **names, 'Tensor': torch.Tensor, 'nn': torch.nn}
     exec('from typing import *', head)
     module.__dict__.update(head)
-    torch.manual_seed(0)
     try:
-        spec.loader.exec_module(module)
+        execute(module)
         if make:
-            name, args, kwargs = python_cases.arguments_of(make)
+            name, args, kwargs = arguments_of(make)
             program = torch.jit.script(getattr(module, name)(*args, **kwargs))
-            case['make'] = [name, [python_cases.encoded(each) for each in args]]
+            case['make'] = made(make)
         else:
             functions = [each for each in re.findall(r'^def (\w+)', source, re.M)]
             compiled = {each: torch.jit.script(getattr(module, each)) for each in functions}
@@ -144,18 +118,17 @@ def run(source, given, make, calls, saves):
         if '__torch__.' not in program.code:
             case['code'] = program.code.strip()
     except Exception as error:
-        case['refused'] = plain(python_cases.told(str(error)).replace('given.', ''))
+        case['refused'] = plain(told(str(error)).replace('given.', ''))
         if make:
-            name, args, kwargs = python_cases.arguments_of(make)
-            case['make'] = [name, [python_cases.encoded(each) for each in args]]
+            case['make'] = made(make)
         return case
     for call in calls:
-        method, args, kwargs = python_cases.arguments_of(call)
-        record = {'method': method, 'args': [python_cases.encoded(each) for each in args]}
+        method, args, kwargs = arguments_of(call)
+        record = {'method': method, 'args': encoded_all(args)}
         try:
             called = (program if method == 'forward' else getattr(program, method)) if make else compiled[method]
             with torch.no_grad():
-                record['result'] = python_cases.encoded(called(*args, **kwargs))
+                record['result'] = encoded(called(*args, **kwargs))
         except Exception as error:
             record['raises'] = last_line(error)
         case['calls'].append(record)
@@ -164,29 +137,19 @@ def run(source, given, make, calls, saves):
             torch.jit.save(program, io.BytesIO())
             case['saved'] = True
         except Exception as error:
-            case['unsaved'] = python_cases.told(str(error)).replace('given.', '')
+            case['unsaved'] = told(str(error)).replace('given.', '')
     return case
-
-
-def lines_of(header, word):
-    return re.findall(rf'^# {word}: (.*)$', header, re.M)
 
 
 def main():
     cases = []
-    for file in sorted((HERE / 'programs').glob('*.py')):
-        for piece in re.split(r'^# case: ', file.read_text(), flags=re.M)[1:]:
-            title, _, rest = piece.partition('\n')
-            header = '\n'.join(line for line in rest.split('\n') if line.startswith('# '))
-            source = re.sub(r'^# (given|make|call|save)\b.*\n', '', rest, flags=re.M).strip() + '\n'
-            makes = lines_of(header, 'make')
-            case = run(source, lines_of(header, 'given'), makes[0] if makes else None, lines_of(header, 'call'), '# save' in header)
-            cases.append({'id': f'{file.stem}/{title.strip()}', 'source': source, **case})
-    with open(HERE / 'cases.jsonl', 'w') as out:
-        for case in cases:
-            out.write(json.dumps(case, separators=(',', ':')) + '\n')
-    refused = sum('refused' in case for case in cases)
-    print(f'{len(cases)} cases, {refused} of them refused')
+    for title, text in programs_in(HERE / 'programs'):
+        source = re.sub(r'^# (given|make|call|save)\b.*\n', '', text, flags=re.M).strip() + '\n'
+        makes = lines_of(text, 'make')
+        saves = re.search(r'^# save$', text, re.M) is not None
+        case = run(source, lines_of(text, 'given'), makes[0] if makes else None, lines_of(text, 'call'), saves)
+        cases.append({'id': title, 'source': source, **case})
+    write_cases(HERE / 'cases.jsonl', cases)
 
 
 main()

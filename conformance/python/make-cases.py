@@ -11,57 +11,15 @@ A piece of `bodies.txt` is a `forward`, after a line with its parameters and cal
 it refuses.
 """
 
-import base64
-import importlib.util
-import json
-import multiprocessing
 import pathlib
 import re
 import sys
-import tempfile
-import warnings
 
 import torch
 
 HERE = pathlib.Path(__file__).parent
-warnings.simplefilter('ignore')
-# Processes are made by forking, which threads do not survive.
-torch.set_num_threads(1)
-
-
-def encoded(value):
-    if isinstance(value, torch.Tensor):
-        data = value.detach().contiguous()
-        kind = str(data.dtype).removeprefix('torch.')
-        raw = base64.b64encode(data.numpy().tobytes()).decode()
-        return {'tensor': kind, 'shape': list(data.shape), 'data': raw}
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return {'int': value}
-    if isinstance(value, float):
-        return {'float': repr(value)}
-    if isinstance(value, (list, tuple)):
-        return {'items': [encoded(each) for each in value]}
-    if isinstance(value, dict):
-        return {'entries': [[encoded(key), encoded(each)] for key, each in value.items()]}
-    raise TypeError(f'{type(value).__name__} has no encoding')
-
-
-def numbers(*shape):
-    """A tensor of numbers that differ, without a generator."""
-    size = 1
-    for each in shape:
-        size *= each
-    return (torch.arange(size, dtype=torch.float32) * 0.37).sin().reshape(shape)
-
-
-def whole(*shape, below=10):
-    size = 1
-    for each in shape:
-        size *= each
-    return (torch.arange(size) * 7 % below).reshape(shape)
-
+sys.path.append(str(HERE.parent))
+from python_cases import answered, apart, arguments_of, encoded, encoded_all, execute, lines_of, program_of, programs_in, refusal, write_cases
 
 LAYER = '''import torch
 from torch import nn
@@ -114,45 +72,22 @@ class Net(nn.Module):
 {body}
 '''
 
-HELPERS = {'numbers': numbers, 'whole': whole, 'tensor': torch.tensor, 'torch': torch}
-
-
-def arguments_of(text):
-    """Name, and arguments as they are and as JSON."""
-    name, inside = re.fullmatch(r'\s*([\w.]+)\((.*)\)\s*', text, re.S).groups()
-    args, kwargs = eval(f'(lambda *args, **kwargs: (args, kwargs))({inside})', HELPERS)
-    return name, args, kwargs
-
 
 def run(source, make, calls, with_state):
-    """What PyTorch makes of it, as JSON. In a process of its own: PyTorch keeps what it once made a type of."""
-    context = multiprocessing.get_context('fork')
-    receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=lambda: sender.send(answers(source, make, calls, with_state)))
-    child.start()
-    sender.close()
-    case = receiver.recv()
-    child.join()
-    return case
+    """What PyTorch makes of it, as JSON."""
+    return apart(lambda: answers(source, make, calls, with_state))
 
 
 def answers(source, make, calls, with_state):
     case = {}
     name, args, kwargs = arguments_of(make)
-    case['make'] = [name, [encoded(each) for each in args], {key: encoded(each) for key, each in kwargs.items()}]
-    folder = tempfile.mkdtemp()
-    path = pathlib.Path(folder) / 'program.py'
-    path.write_text(source)
-    spec = importlib.util.spec_from_file_location('program', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules['program'] = module
-    torch.manual_seed(0)
+    case['make'] = [name, encoded_all(args), {key: encoded(each) for key, each in kwargs.items()}]
+    program = program_of(source)
     try:
-        spec.loader.exec_module(module)
-        made = getattr(module, name)(*args, **kwargs)
-        scripted = torch.jit.script(made)
+        execute(program)
+        scripted = torch.jit.script(getattr(program, name)(*args, **kwargs))
     except Exception as error:
-        case['refused'] = told(str(error).replace(str(path), '<string>'))
+        case['refused'] = refusal(error, program)
         return case
     if with_state:
         case['state'] = {key: encoded(value) for key, value in scripted.state_dict().items()}
@@ -161,41 +96,22 @@ def answers(source, make, calls, with_state):
     scripted.eval() if with_state else None
     for call in calls:
         method, call_args, call_kwargs = arguments_of(call)
-        record = {'method': method, 'args': [encoded(each) for each in call_args], 'kwargs': {key: encoded(each) for key, each in call_kwargs.items()}}
-        try:
-            with torch.no_grad():
-                called = scripted if method == 'forward' else getattr(scripted, method)
-                record['result'] = encoded(called(*call_args, **call_kwargs))
-        except Exception as error:
-            record['raises'] = str(error).strip().split('\n')[-1]
-        case['calls'].append(record)
+        # A method is looked up when it is called: that there is none is an answer, too.
+        call = scripted if method == 'forward' else lambda *args, **kwargs: getattr(scripted, method)(*args, **kwargs)
+        with torch.no_grad():
+            case['calls'].append(answered(method, call_args, call_kwargs, call))
     return case
-
-
-def told(message):
-    """A message without what differs from one installation to the next: places in PyTorch's own files, and addresses."""
-    message = re.sub(r' \(of Python compilation unit at: 0x[0-9a-f]+\)', '', message)
-    message = re.sub(r'__torch__\.program\.(___torch_mangle_\d+\.)?', '__torch__.', message).replace('program.', '__main__.')
-    start = message.find('  File "/')
-    return message if start == -1 else message[:start]
-
-
-def lines_of(header, word):
-    return re.findall(rf'^# {word}: (.*)$', header, re.M)
 
 
 def main():
     cases = []
-    for file in sorted((HERE / 'programs').glob('*.py')):
-        for piece in re.split(r'^# case: ', file.read_text(), flags=re.M)[1:]:
-            title, _, rest = piece.partition('\n')
-            header = '\n'.join(line for line in rest.split('\n') if line.startswith('# '))
-            source = re.sub(r'^# (make|call): .*\n', '', rest, flags=re.M)
-            # Defaults that PyTorch draws are told by its state.
-            with_state = bool(re.search(r'\bnn\.(?!Module\b|ModuleList\b|ModuleDict\b|Sequential\b|Parameter\b)[A-Z]|\binit\.|rand', source))
-            for at, make in enumerate(lines_of(header, 'make')):
-                case = run(source, make, lines_of(header, 'call'), with_state)
-                cases.append({'id': f'{file.stem}/{title.strip()}' + (f' {at + 1}' if at else ''), 'source': source, **case})
+    for title, text in programs_in(HERE / 'programs'):
+        source = re.sub(r'^# (make|call): .*\n', '', text, flags=re.M)
+        # Defaults that PyTorch draws are told by its state.
+        with_state = bool(re.search(r'\bnn\.(?!Module\b|ModuleList\b|ModuleDict\b|Sequential\b|Parameter\b)[A-Z]|\binit\.|rand', source))
+        for at, make in enumerate(lines_of(text, 'make')):
+            case = run(source, make, lines_of(text, 'call'), with_state)
+            cases.append({'id': title + (f' {at + 1}' if at else ''), 'source': source, **case})
     for line in (HERE / 'expressions.txt').read_text().splitlines():
         source = EXPRESSION.format(expression=line)
         case = run(source, 'Net()', ['forward()'], False)
@@ -219,12 +135,7 @@ def main():
         for at, make in enumerate(lines_of(source, 'make')):
             case = run(source, make, lines_of(source, 'call'), True)
             cases.append({'id': f'models/{file.stem}' + (f' {at + 1}' if at else ''), 'file': f'models/{file.name}', **case})
-    with open(HERE / 'cases.jsonl', 'w') as out:
-        for case in cases:
-            out.write(json.dumps(case, separators=(',', ':')) + '\n')
-    refused = sum('refused' in case for case in cases)
-    print(f'{len(cases)} cases, {refused} of them refused')
+    write_cases(HERE / 'cases.jsonl', cases)
 
 
-if __name__ == '__main__':
-    main()
+main()

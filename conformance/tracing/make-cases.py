@@ -20,28 +20,18 @@ Functions and modules of library.py are names in both. What is expected is compu
 results, and messages where it refuses.
 """
 
-import importlib.util
-import json
+import functools
 import pathlib
 import re
 import sys
-import tempfile
 import warnings
 
 import torch
 
 HERE = pathlib.Path(__file__).parent
-
-
-def load(name, path):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-python_cases = load('python_cases', HERE.parent / 'python' / 'make-cases.py')
+sys.path.append(str(HERE.parent))
+import python_cases
+from python_cases import evaluated, execute, load, plain, program_of, programs_in, shown, write_cases
 
 # Programs in JavaScript have no lines of Python: neither graphs nor reports show any.
 _graph_text = torch._C.Graph.__str__
@@ -52,47 +42,17 @@ torch._C.Node.__str__ = lambda self: PLACE.sub('', _node_text(self))
 torch._C.Node.sourceRange = lambda self: ''
 
 
-def encoded(value):
-    """As for modules, but lists are told from tuples."""
-    if isinstance(value, list):
-        return {'list': [encoded(each) for each in value]}
-    if isinstance(value, tuple):
-        return {'items': [encoded(each) for each in value]}
-    if isinstance(value, dict):
-        return {'entries': [[key, encoded(each)] for key, each in value.items()]}
-    return python_cases.encoded(value)
-
-
-def shown(text):
-    names = {}
-    text = re.sub(r'%[\w.]+', lambda m: names.setdefault(m.group(), f'%{len(names)}'), text)
-    return plain(text)
-
-
-def plain(text):
-    text = re.sub(r'__torch__\.(program|library)\.', '__torch__.', re.sub(r'___torch_mangle_\d+\.', '', text))
-    return re.sub(r' object at 0x[0-9a-f]+', ' object', text).strip()
-
-
-HELPERS = {**python_cases.HELPERS, 'ones': torch.ones, 'zeros': torch.zeros}
-
-
-def evaluated(text):
-    return eval(f'(lambda *args, **kwargs: (args, kwargs))({text})', HELPERS)
+# Lists are told from tuples.
+encoded = functools.partial(python_cases.encoded, lists='list')
 
 
 def run(fields, python, library):
     case = {}
-    path = pathlib.Path(tempfile.mkdtemp()) / 'program.py'
-    path.write_text('import torch\nfrom torch import nn\nimport torch.nn.functional as F\n' + python)
     names = {name: value for name, value in vars(library).items() if not name.startswith('_')}
     names.update(halve=torch.jit.script(library.Halve()), plain=torch.jit.script(library.Plain()))
-    spec = importlib.util.spec_from_file_location('program', path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules['program'] = module
-    module.__dict__.update(names)
-    torch.manual_seed(0)
-    spec.loader.exec_module(module)
+    program = program_of('import torch\nfrom torch import nn\nimport torch.nn.functional as F\n' + python)
+    program.__dict__.update(names)
+    execute(program)
     options = evaluated(fields.get('options', ''))[1]
     case['options'] = {key: encoded(value) for key, value in options.items()}
     check = evaluated(fields['check'])[0] if 'check' in fields else None
@@ -109,9 +69,9 @@ def run(fields, python, library):
         warnings.simplefilter('always')
         try:
             if methods is not None:
-                traced = torch.jit.trace_module(module.f, methods, check_inputs=check, **options)
+                traced = torch.jit.trace_module(program.f, methods, check_inputs=check, **options)
             else:
-                traced = torch.jit.trace(module.f, inputs, check_inputs=check, **options)
+                traced = torch.jit.trace(program.f, inputs, check_inputs=check, **options)
         except Exception as error:
             # Where a program failed that was traced is told in Python's places.
             case['refused'] = re.sub(r'\tTraceback of TorchScript.*?(?=\tRuntimeError)', '', plain(str(error)), flags=re.S)
@@ -138,20 +98,12 @@ def run(fields, python, library):
 def main():
     library = load('library', HERE / 'library.py')
     cases = []
-    for file in sorted((HERE / 'programs').glob('*.txt')):
-        for piece in re.split(r'^=== ', file.read_text(), flags=re.M)[1:]:
-            head, python, javascript = re.split(r'^--- \w+\n', piece, flags=re.M)
-            title, _, lines = head.partition('\n')
-            fields = dict(re.findall(r'^(\w+): (.*)$', lines, re.M))
-            case = run(fields, python, library)
-            cases.append({'id': f'{file.stem}/{title.strip()}', 'javascript': javascript.strip(), **case})
-    with open(HERE / 'cases.jsonl', 'w') as out:
-        for case in cases:
-            out.write(json.dumps(case, separators=(',', ':')) + '\n')
-    refused = sum('refused' in case for case in cases)
-    warned = sum(bool(case['warnings']) for case in cases)
-    print(f'{len(cases)} cases, {refused} of them refused, {warned} with warnings')
+    for title, text in programs_in(HERE / 'programs', '*.txt', '=== '):
+        lines, python, javascript = re.split(r'^--- \w+\n', text, flags=re.M)
+        fields = dict(re.findall(r'^(\w+): (.*)$', lines, re.M))
+        cases.append({'id': title, 'javascript': javascript.strip(), **run(fields, python, library)})
+    write_cases(HERE / 'cases.jsonl', cases)
+    print(f'{sum(bool(case["warnings"]) for case in cases)} with warnings')
 
 
-if __name__ == '__main__':
-    main()
+main()
