@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   CompilationUnit,
@@ -12,7 +11,16 @@ import {
   type Tensor,
 } from '../index.ts';
 import { givenValue, globalsFolder, namedGlobals, type Given } from './globals-fixture.ts';
-import { decoded, expectAlike, failure, plain, trimmed, type Encoded } from './python-cases-fixture.ts';
+import {
+  casesIn,
+  decoded,
+  expectAlike,
+  failure,
+  numbered,
+  plain,
+  trimmed,
+  type Encoded,
+} from './python-cases-fixture.ts';
 
 interface Case {
   readonly id: string;
@@ -33,21 +41,8 @@ interface Case {
   readonly unsaved?: string;
 }
 
-const cases = readFileSync(new URL('cases.jsonl', globalsFolder), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as Case);
-
+const cases = casesIn<Case>(new URL('cases.jsonl', globalsFolder));
 const cpu = { device: 'cpu', worker: false } as const;
-
-/** Values numbered in order of appearance. */
-function numbered(graph: string): string {
-  const names = new Map<string, number>();
-  return graph
-    .replaceAll(/%[\w.]+/g, (name) => `%${names.get(name) ?? names.set(name, names.size).get(name)!}`)
-    .replaceAll(/___torch_mangle_\d+\./g, '')
-    .trim();
-}
 
 describe('names that a program is given', { timeout: 60_000 }, () => {
   let named: ReadonlyMap<string, GlobalValue>;

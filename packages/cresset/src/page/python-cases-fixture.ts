@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { tensor, type Input, type Tensor } from '../index.ts';
 
@@ -23,6 +24,12 @@ export type Encoded =
   | { readonly entries: readonly (readonly [Encoded, Encoded])[] }
   | { readonly complex: readonly [re: number, im: number] }
   | { readonly tensor: keyof typeof ARRAYS; readonly shape: readonly number[]; readonly data: string };
+
+/** The cases of a file that has one on each line. */
+export function casesIn<Case>(file: URL): readonly Case[] {
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Case);
+}
 
 export function decoded(value: Encoded): Input {
   if (typeof value !== 'object' || value === null) return value;
@@ -61,6 +68,15 @@ export function expectAlike(got: unknown, wanted: unknown): void {
   } else {
     expect(got).toEqual(wanted);
   }
+}
+
+/** A graph as it is compared: its values are numbered in order of appearance, and mangling counts what was there before. */
+export function numbered(graph: string): string {
+  const names = new Map<string, number>();
+  return graph
+    .replaceAll(/___torch_mangle_\d+\./g, '')
+    .replaceAll(/%[\w.]+/g, (name) => `%${names.get(name) ?? names.set(name, names.size).get(name)!}`)
+    .trim();
 }
 
 /** A message as it is compared: the white space around it is Python's and PyTorch's to differ in. */

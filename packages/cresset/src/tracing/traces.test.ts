@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shutdown, trace, traceModule } from '../index.ts';
-import { decoded, expectAlike, failure, plain, type Encoded } from '../page/python-cases-fixture.ts';
+import { casesIn, decoded, expectAlike, failure, numbered, plain, type Encoded } from '../page/python-cases-fixture.ts';
 import type { MethodInputs } from './recording.ts';
 import {
   callInput,
@@ -28,10 +27,7 @@ interface Case {
   readonly result?: Encoded;
 }
 
-const cases = readFileSync(new URL('cases.jsonl', tracingFolder), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as Case);
+const cases = casesIn<Case>(new URL('cases.jsonl', tracingFolder));
 
 /** PyTorch's names of options, here. */
 const OPTIONS: Readonly<Record<string, string>> = {
@@ -41,18 +37,14 @@ const OPTIONS: Readonly<Record<string, string>> = {
   _force_outplace: 'forceOutplace',
 };
 
-/** Values numbered in order of appearance; a traced function has no self, and mangling counts what was there before. */
-function numbered(graph: string): string {
-  const names = new Map<string, number>();
-  return graph
-    .replace(/graph\(%\w+ : __torch__\.PlaceholderModule(,\n\s*)?/, 'graph(')
-    .replaceAll(/___torch_mangle_\d+\./g, '')
-    .replaceAll(/%[\w.]+/g, (name) => `%${names.get(name) ?? names.set(name, names.size).get(name)!}`)
-    .trim();
-}
-
-const numberedAll = (graphs: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(graphs).map(([name, graph]) => [name, numbered(graph)]));
+/** Graphs as they are compared: a traced function has no self. */
+const comparedGraphs = (graphs: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(graphs).map(([name, graph]) => [
+      name,
+      numbered(graph.replace(/graph\(%\w+ : __torch__\.PlaceholderModule(,\n\s*)?/, 'graph(')),
+    ]),
+  );
 
 describe('traces', { timeout: 60_000 }, () => {
   let names: Readonly<Record<string, unknown>>;
@@ -90,7 +82,7 @@ describe('traces', { timeout: 60_000 }, () => {
       ? Object.fromEntries(Object.entries(inputs as object).map(([name, given]) => [name, asList(given)]))
       : { forward: asList(inputs) };
     const graphs = await recordedGraphs(make(), methods, options);
-    expect(numberedAll(graphs)).toEqual(numberedAll(each.graphs!));
+    expect(comparedGraphs(graphs)).toEqual(comparedGraphs(each.graphs!));
     const given = (inputOf(each.run!) as readonly unknown[]).map(callInput);
     expectAlike(plain(await model.call('forward', given)), plain(decoded(toItems(each.result!))));
     await model.dispose();
