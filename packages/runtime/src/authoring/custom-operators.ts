@@ -23,7 +23,7 @@ import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { fromWireError } from '../worker/script-failure.ts';
 import type { OperatorOutcome, OperatorRegistration, OperatorRun, WireValue } from '../worker/wire/protocol.ts';
-import { toWire, WireReader } from '../worker/wire/wire-value.ts';
+import { ArgumentTypeError, toWire, WireReader } from '../worker/wire/wire-value.ts';
 import type { WorkerHost } from '../worker/worker-host.ts';
 import { argumentsOf, parseScalarExpression, scalarExpr, type ScalarForm } from './scalar-expression.ts';
 
@@ -275,7 +275,7 @@ function readResult(
     return reader.value(value, type, operatorName, 'result');
   } catch (error) {
     if (!(error instanceof CressetError) || error.code !== 'ARGUMENT_TYPE') throw error;
-    throw wrongResult(type, /found type '(.*?)'/.exec(error.message)?.[1] ?? 'object');
+    throw wrongResult(type, error instanceof ArgumentTypeError ? error.found : 'object');
   }
 }
 

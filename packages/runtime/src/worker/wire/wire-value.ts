@@ -204,6 +204,17 @@ class Mismatch extends Error {
   }
 }
 
+/** An argument is of another type than its parameter. */
+export class ArgumentTypeError extends CressetError {
+  /** The type of what was given, or of that part of it which does not fit, as the message names it. */
+  readonly found: string;
+
+  constructor(message: string, found: string) {
+    super('ARGUMENT_TYPE', message);
+    this.found = found;
+  }
+}
+
 /** A tensor that was given, and what it was given as. */
 export interface GivenTensor {
   readonly key: number | undefined;
@@ -250,9 +261,10 @@ export class WireReader {
       return this.#read(value, type);
     } catch (error) {
       if (!(error instanceof Mismatch)) throw error;
-      throw new CressetError(
-        'ARGUMENT_TYPE',
-        `${functionName}() Expected a value of type '${error.expected.reprStr()}' for argument '${argumentName}' but instead found type '${error.found}'.${error.hint}`,
+      const { expected, found, hint } = error;
+      throw new ArgumentTypeError(
+        `${functionName}() Expected a value of type '${expected.reprStr()}' for argument '${argumentName}' but instead found type '${found}'.${hint}`,
+        found,
       );
     }
   }
