@@ -8,7 +8,7 @@ const downloads = [
   { name: 'page and engine', files: ['cresset.js', 'engine.js'], limit: 255_800 },
   { name: 'classic script and engine', files: ['cresset.global.js', 'engine.js'], limit: 255_800 },
   { name: 'everything at once', files: ['cresset.js', 'full.js', 'engine-full.js'], limit: 880_500 },
-  { name: 'one classic script with everything', files: ['full.global.js'], limit: 880_500 },
+  { name: 'one classic script with everything', files: ['full.global.js'], limit: 881_500 },
 ];
 
 const sizeOf = (file) => gzipSync(readFileSync(new URL(file, folder)), { level: 9 }).length;
