@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { script } from '../index.ts';
-import { decoded, expectAlike, failure, plain, trimmed, type Encoded } from './python-cases-fixture.ts';
+import { casesIn, decoded, expectAlike, failure, plain, trimmed, type Encoded } from './python-cases-fixture.ts';
 
 const folder = new URL('../../../../conformance/python/', import.meta.url);
-const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
 
 interface Case {
   readonly id: string;
@@ -19,11 +18,8 @@ interface Case {
   }[];
 }
 
-const prelude = read('functions/prelude.py');
-const cases = read('function-cases.jsonl')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as Case);
+const prelude = readFileSync(new URL('functions/prelude.py', folder), 'utf8');
+const cases = casesIn<Case>(new URL('function-cases.jsonl', folder));
 
 /** What is told of a place is compared by the line alone: Python's tree and our own parser mark other parts of one. */
 const withoutCarets = (message: string): string =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { script, type Tensor } from '../index.ts';
-import { decoded, expectAlike, failure, plain, trimmed, type Encoded } from './python-cases-fixture.ts';
+import { casesIn, decoded, expectAlike, failure, plain, trimmed, type Encoded } from './python-cases-fixture.ts';
 
 const folder = new URL('../../../../conformance/python/', import.meta.url);
 
@@ -25,11 +25,7 @@ interface Case {
   readonly calls?: readonly Call[];
 }
 
-const cases = readFileSync(new URL('cases.jsonl', folder), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as Case);
-
+const cases = casesIn<Case>(new URL('cases.jsonl', folder));
 const cpu = { device: 'cpu' } as const;
 
 describe('modules in source are what PyTorch makes of them', { timeout: 60_000 }, () => {
