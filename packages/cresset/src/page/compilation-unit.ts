@@ -113,7 +113,7 @@ export class CompilationUnit {
       bytecode: (options?: GraphOptions) => functions.bytecode(name, options),
       code: () => functions.code(name),
       explain: () => functions.explain(name),
-      save: (options?: SaveOptions) => saveFunction(functions[openFile](), name, options),
+      save: async (options?: SaveOptions) => saveFunction(functions[openFile](), name, options),
       verify: (inputs: readonly Input[], options?: Omit<VerifyOptions, 'method'>) =>
         functions.verify(inputs, { ...options, method: name }),
     });
@@ -169,9 +169,14 @@ export class CompilationUnit {
   }
 }
 
-function saveFunction(file: LoadedFile, name: string, options?: SaveOptions): Promise<Uint8Array<ArrayBuffer>> {
+async function saveFunction(
+  file: LoadedFile,
+  name: string,
+  options: SaveOptions = {},
+): Promise<Uint8Array<ArrayBuffer>> {
   const state: Promise<typeof State> = import('./module-state.ts');
-  return file.placement.client.askWith(state, ({ savedBytes }) => savedBytes(file, '', options, name));
+  const saved = file.placement.client.askWith(state, ({ saveModule }) => saveModule(file, '', options, name));
+  return saved as Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** Makes an empty program: a module of a class where it is given a name. */

@@ -43,32 +43,28 @@ export async function loadStateDict(
   return (await placement.client.request('state-dict-loaded', request)).report;
 }
 
-/** See `ScriptModule.save`. */
-export async function saveModule(
-  file: LoadedFile,
-  module: string,
-  { as, ...options }: SaveOptions & { readonly as?: 'blob' },
-): Promise<Uint8Array<ArrayBuffer> | Blob> {
-  checkOptions('save', { as }, { as: ['blob'] });
-  const bytes = await savedBytes(file, module, options);
-  return as === 'blob' ? new Blob([bytes], { type: 'application/octet-stream' }) : bytes;
-}
-
 /**
- * The file of a module.
+ * See `ScriptModule.save`.
  *
  * @param functionName of a unit's functions, the one that is written as a module instead
  */
-export async function savedBytes(
-  { id, placement }: LoadedFile,
+export async function saveModule(
+  file: LoadedFile,
   module: string,
-  options: SaveOptions = {},
+  options: SaveOptions & { readonly as?: 'blob' },
   functionName: string | null = null,
-): Promise<Uint8Array<ArrayBuffer>> {
-  checkOptions('save', options, { extraFiles: 'object' });
-  const extraFiles = Object.entries(options.extraFiles ?? {});
-  const request = { type: 'save', model: id, module, function: functionName, extraFiles } as const;
-  return new Uint8Array((await placement.client.request('saved', request)).bytes);
+): Promise<Uint8Array<ArrayBuffer> | Blob> {
+  checkOptions('save', options, { extraFiles: 'object', as: ['blob'] });
+  const { extraFiles = {}, as } = options;
+  const { id, placement } = file;
+  const { bytes } = await placement.client.request('saved', {
+    type: 'save',
+    model: id,
+    module,
+    function: functionName,
+    extraFiles: Object.entries(extraFiles),
+  });
+  return as === 'blob' ? new Blob([bytes], { type: 'application/octet-stream' }) : new Uint8Array(bytes);
 }
 
 /** See `ScriptModule.attribute`. */

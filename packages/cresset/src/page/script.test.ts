@@ -42,7 +42,13 @@ def twice(x, times: int = 2):
     expect(
       await unit.twice.graph({ passes: ['inline', 'functional_to_inplace_activation', 'erase_number_types'] }),
     ).toBe((await unit.twice.graph()).replace('%times.1 : int', '%times.1 : Long(device=cpu)'));
+    const { twice } = unit;
+    await expect(twice.save({ extra: {} } as object)).rejects.toThrow(
+      "save has no option 'extra'; it has extraFiles, as",
+    );
     await unit.dispose();
+    const saving = twice.save();
+    await expect(saving).rejects.toMatchObject({ code: 'MODEL_DISPOSED' });
   });
 
   it("tells PyTorch's error with the line and a caret, and adds nothing", async () => {
